@@ -53,7 +53,6 @@ class MirroredRows : public NumericRows<Where, VariableFixture> {
     return values;
   }
 };
-TYPED_TEST_SUITE(MirroredRows, Residences, ResidenceNames);
 
 /// Sets a variable to a number, adds the number, or subtracts its negative: equal results, starting
 /// from 0.
@@ -74,14 +73,14 @@ N changed(Way way, const N& component, const N& number) {
 }
 
 // Overridden: a value from a replica is a value of the replica, whether equal or not.
-TYPED_TEST(MirroredRows, MVA_03_TheSameLiteralOnEveryReplicaIsSummed) {
+TYPED_TEST_F(MirroredRows, MVA_03_TheSameLiteralOnEveryReplicaIsSummed) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->make(fixture, 1.0F, Aggregation::kSum);
   fixture.strategy.run([&](ReplicaContext& r) { r.assign(v, TypeParam::number(5.0F)); });
   EXPECT_EQ(this->values(fixture, v), Reals({10, 10}));
 }
 
-TYPED_TEST(MirroredRows, MVA_04_MVA_10_CrossReplicaAssignments) {
+TYPED_TEST_F(MirroredRows, MVA_04_MVA_10_CrossReplicaAssignments) {
   using Number = decltype(TypeParam::number(0.0F));
   VariableFixture& fixture = this->fixture();
   const auto v = this->make(fixture, 1.0F);
@@ -96,7 +95,7 @@ TYPED_TEST(MirroredRows, MVA_04_MVA_10_CrossReplicaAssignments) {
   EXPECT_EQ(this->values(fixture, w), Reals({3, 3}));
 }
 
-TYPED_TEST(MirroredRows, MVA_06_MVA_09_MVA_12_MeansOfOneLiteral) {
+TYPED_TEST_F(MirroredRows, MVA_06_MVA_09_MVA_12_MeansOfOneLiteral) {
   VariableFixture& fixture = this->fixture();
   const auto set = this->make(fixture, 0.0F, Aggregation::kMean);
   const auto added = this->make(fixture, 1.0F, Aggregation::kMean);
@@ -111,7 +110,7 @@ TYPED_TEST(MirroredRows, MVA_06_MVA_09_MVA_12_MeansOfOneLiteral) {
   EXPECT_EQ(this->values(fixture, subtracted), Reals({4, 4}));
 }
 
-TYPED_TEST(MirroredRows, MVA_13_MVA_23_OnlyTheFirstReplicaUpdates) {
+TYPED_TEST_F(MirroredRows, MVA_13_MVA_23_OnlyTheFirstReplicaUpdates) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->make(fixture, 3.0F, Aggregation::kOnlyFirst);
   const auto add = [&](float by) {
@@ -132,7 +131,7 @@ TYPED_TEST(MirroredRows, MVA_13_MVA_23_OnlyTheFirstReplicaUpdates) {
             Reals({0, 0}));
 }
 
-TYPED_TEST(MirroredRows, MVA_14_AGlobalStep) {
+TYPED_TEST_F(MirroredRows, MVA_14_AGlobalStep) {
   for (int replicas : {1, 2}) {
     VariableFixture& fixture = this->fixture(replicas);
     const auto step = this->make(fixture, std::int64_t{0}, Aggregation::kOnlyFirst);
@@ -145,7 +144,7 @@ TYPED_TEST(MirroredRows, MVA_14_AGlobalStep) {
   }
 }
 
-TYPED_TEST(MirroredRows, MVA_15_CrossReplicaUnderEveryAggregation) {
+TYPED_TEST_F(MirroredRows, MVA_15_CrossReplicaUnderEveryAggregation) {
   using Number = decltype(TypeParam::number(0.0F));
   VariableFixture& fixture = this->fixture();
   for (Aggregation aggregation : all_aggregations()) {
@@ -162,7 +161,7 @@ TYPED_TEST(MirroredRows, MVA_15_CrossReplicaUnderEveryAggregation) {
 
 // Overridden (MVA-16): without an aggregation an assignment is an error (MVA-01): two aggregations
 // remain.
-TYPED_TEST(MirroredRows, MVA_16_MVA_18_InReplicas) {
+TYPED_TEST_F(MirroredRows, MVA_16_MVA_18_InReplicas) {
   VariableFixture& fixture = this->fixture();
   const auto expect = [&](Aggregation aggregation, float number, const Reals& wanted) {
     for (Way way : kWays) {
@@ -182,7 +181,7 @@ TYPED_TEST(MirroredRows, MVA_16_MVA_18_InReplicas) {
 }
 
 // Overridden: without an aggregation, assigning in a replica is an error (MVA-01).
-TYPED_TEST(MirroredRows, MVA_17_FromAnotherMirroredVariable) {
+TYPED_TEST_F(MirroredRows, MVA_17_FromAnotherMirroredVariable) {
   using Number = decltype(TypeParam::number(0.0F));
   VariableFixture& fixture = this->fixture();
   const auto two = this->make(fixture, 2.0F);
@@ -209,7 +208,7 @@ TYPED_TEST(MirroredRows, MVA_17_FromAnotherMirroredVariable) {
   }
 }
 
-TYPED_TEST(MirroredRows, MVA_19_MVA_20_MVA_21_ReadingInBothContexts) {
+TYPED_TEST_F(MirroredRows, MVA_19_MVA_20_MVA_21_ReadingInBothContexts) {
   testing::asserts("SEM-43", "SEM-46");
   VariableFixture& fixture = this->fixture();
   const auto added = this->make(fixture, 1.0F, Aggregation::kMean);
@@ -228,7 +227,7 @@ TYPED_TEST(MirroredRows, MVA_19_MVA_20_MVA_21_ReadingInBothContexts) {
   }
 }
 
-TYPED_TEST(MirroredRows, MVA_24_Operators) {
+TYPED_TEST_F(MirroredRows, MVA_24_Operators) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->make(fixture, 1, Aggregation::kSum);
   EXPECT_EQ(fixture.run([&](ReplicaContext& replica, int) {
@@ -259,7 +258,7 @@ TensorFile saved(VariableFixture& fixture, const MirroredVariable<T>& variable) 
 }
 
 // Overridden: components cannot start out different (the row saves [3, 4]).
-TYPED_TEST(MirroredRows, MVA_36_SaveAndRestore) {
+TYPED_TEST_F(MirroredRows, MVA_36_SaveAndRestore) {
   VariableFixture& fixture = this->fixture();
   const TensorFile file = saved(fixture, this->named(fixture, 3));
   const auto fresh = this->named(fixture, 7);
@@ -267,7 +266,7 @@ TYPED_TEST(MirroredRows, MVA_36_SaveAndRestore) {
   EXPECT_EQ(this->values(fixture, fresh), Reals({3, 3}));
 }
 
-TYPED_TEST(MirroredRows, MVA_38_FromOneReplicaToTwo) {
+TYPED_TEST_F(MirroredRows, MVA_38_FromOneReplicaToTwo) {
   VariableFixture& plain = this->fixture(1);
   VariableFixture& fixture = this->fixture(2);
   const TensorFile file = saved(plain, this->named(plain, 3));
@@ -276,7 +275,7 @@ TYPED_TEST(MirroredRows, MVA_38_FromOneReplicaToTwo) {
   EXPECT_EQ(this->values(fixture, fresh), Reals({3, 3}));
 }
 
-TYPED_TEST(MirroredRows, MVA_39_UnderEveryAggregation) {
+TYPED_TEST_F(MirroredRows, MVA_39_UnderEveryAggregation) {
   using Number = decltype(TypeParam::number(0.0F));
   for (Aggregation aggregation : all_aggregations()) {
     VariableFixture& plain = this->fixture(1);

@@ -22,7 +22,6 @@ using Int = std::int32_t;
 
 template <class Where>
 class ArithmeticRows : public NumericRows<Where, StrategyFixture> {};
-TYPED_TEST_SUITE(ArithmeticRows, Residences, ResidenceNames);
 
 // Hierarchical copy of the older system halves the devices, rounds down, and forgets the last: 3
 // and 15. Every group of belfry's algorithm has all of its members.
@@ -57,7 +56,7 @@ ErrorCode code_of_mean(StrategyFixture& fixture, T first, T second) {
 }
 
 // Overridden: MEAN of integers is refused. A TruncatedMean rounds towards zero, as NCCL does.
-TYPED_TEST(ArithmeticRows, N15_N16_MeansOfIntegersSayHowToRound) {
+TYPED_TEST_F(ArithmeticRows, N15_N16_MeansOfIntegersSayHowToRound) {
   testing::asserts("SEM-35", "SEM-39");
   StrategyFixture& fixture = this->fixture();
   EXPECT_EQ((code_of_mean<TypeParam, Int>(fixture, 7, 8)), ErrorCode::kIntegerMean);
@@ -66,7 +65,7 @@ TYPED_TEST(ArithmeticRows, N15_N16_MeansOfIntegersSayHowToRound) {
   EXPECT_EQ(truncated_means<TypeParam>(fixture, -7, -8), std::vector<Int>({-7, -7}));
 }
 
-TYPED_TEST(ArithmeticRows, N17_SumsOfIntegersWrap) {
+TYPED_TEST_F(ArithmeticRows, N17_SumsOfIntegersWrap) {
   testing::asserts("SEM-35", "SEM-39");
   StrategyFixture& fixture = this->fixture();
   const Int first = 2147483647;
@@ -80,7 +79,7 @@ TYPED_TEST(ArithmeticRows, N17_SumsOfIntegersWrap) {
             std::vector<Int>({1073741824, 1073741824}));
 }
 
-TYPED_TEST(ArithmeticRows, N19_MeansOfFlagsAreRefused) {
+TYPED_TEST_F(ArithmeticRows, N19_MeansOfFlagsAreRefused) {
   testing::asserts("SEM-35");
   StrategyFixture& fixture = this->fixture();
   const auto flags = per_replica(fixture, [](int id) { return TypeParam::number(id == 0); });

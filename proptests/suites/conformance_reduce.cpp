@@ -36,9 +36,8 @@ Tensor<float> tensor(Reals values) {
 
 template <class Where>
 class ReductionRows : public NumericRows<Where, StrategyFixture> {};
-TYPED_TEST_SUITE(ReductionRows, Residences, ResidenceNames);
 
-TYPED_TEST(ReductionRows, RED_01_SumOfIds) {
+TYPED_TEST_F(ReductionRows, RED_01_SumOfIds) {
   for (int n = 1; n <= kMost; ++n) {
     StrategyFixture& fixture = this->fixture(n);
     const auto ids = per_replica(fixture, [](int id) { return TypeParam::number(id); });
@@ -60,7 +59,7 @@ T reduced_ids(StrategyFixture& fixture, ReduceOp op) {
   return Where::value(fixture.cross.reduce(op, lists, Axis(0)).value());
 }
 
-TYPED_TEST(ReductionRows, RED_02_SumOverAnAxis) {
+TYPED_TEST_F(ReductionRows, RED_02_SumOverAnAxis) {
   const int sums[] = {0, 0, 2, 8, 20};
   for (int n = 1; n <= kMost; ++n) {
     StrategyFixture& fixture = this->fixture(n);
@@ -70,7 +69,7 @@ TYPED_TEST(ReductionRows, RED_02_SumOverAnAxis) {
   }
 }
 
-TYPED_TEST(ReductionRows, RED_03_RED_04_MeanOverAnAxisCountsElements) {
+TYPED_TEST_F(ReductionRows, RED_03_RED_04_MeanOverAnAxisCountsElements) {
   const float means[] = {0, 0, 2.0F / 3.0F, 4.0F / 3.0F, 2.0F};
   for (int n = 1; n <= kMost; ++n) {
     StrategyFixture& fixture = this->fixture(n);
@@ -81,7 +80,7 @@ TYPED_TEST(ReductionRows, RED_03_RED_04_MeanOverAnAxisCountsElements) {
   }
 }
 
-TYPED_TEST(ReductionRows, RED_05_TheSameListEverywhere) {
+TYPED_TEST_F(ReductionRows, RED_05_TheSameListEverywhere) {
   for (int n = 1; n <= kMost; ++n) {
     StrategyFixture& fixture = this->fixture(n);
     const auto lists = per_replica(fixture, [](int) { return TypeParam::list(Reals{1, 2}); });
@@ -93,7 +92,7 @@ TYPED_TEST(ReductionRows, RED_05_TheSameListEverywhere) {
   }
 }
 
-TYPED_TEST(ReductionRows, RED_06_SumOfOnesInAndOutOfTheScope) {
+TYPED_TEST_F(ReductionRows, RED_06_SumOfOnesInAndOutOfTheScope) {
   for (int n = 1; n <= kMost; ++n) {
     StrategyFixture& fixture = this->fixture(n);
     const auto ones = per_replica(fixture, [](int) { return TypeParam::number(1.0F); });
@@ -118,7 +117,7 @@ std::vector<Pair> all_reduced(StrategyFixture& fixture, ReduceOp op, const Pair&
 }
 std::vector<Pair> twice(const Pair& pair) { return {pair, pair}; }
 
-TYPED_TEST(ReductionRows, RED_07_RED_08_AllReduce) {
+TYPED_TEST_F(ReductionRows, RED_07_RED_08_AllReduce) {
   const Pair first(1, {39, 2});
   const Pair second(3, {3, 41});
   EXPECT_EQ(all_reduced<TypeParam>(this->fixture(2), ReduceOp::kSum, first, second),
@@ -136,17 +135,17 @@ std::vector<float> gradients(StrategyFixture& fixture, ReduceOp op, const Reals&
   }));
 }
 
-TYPED_TEST(ReductionRows, RED_09_RED_10_Gradients) {
+TYPED_TEST_F(ReductionRows, RED_09_RED_10_Gradients) {
   EXPECT_EQ(gradients<TypeParam>(this->fixture(2), ReduceOp::kSum, {1, 3}), Reals({4, 4}));
   EXPECT_EQ(gradients<TypeParam>(this->fixture(2), ReduceOp::kMean, {1, 3}), Reals({2, 2}));
 }
 
-TYPED_TEST(ReductionRows, RED_12_GradientsOnOneReplica) {
+TYPED_TEST_F(ReductionRows, RED_12_GradientsOnOneReplica) {
   EXPECT_EQ(gradients<TypeParam>(this->fixture(1), ReduceOp::kSum, {4}), Reals({4}));
   EXPECT_EQ(gradients<TypeParam>(this->fixture(1), ReduceOp::kMean, {5}), Reals({5}));
 }
 
-TYPED_TEST(ReductionRows, RED_13_Nests) {
+TYPED_TEST_F(ReductionRows, RED_13_Nests) {
   const Pair first(1, {40, 1});
   const Pair second(3, {2, 98});
   EXPECT_EQ(all_reduced<TypeParam>(this->fixture(2), ReduceOp::kSum, first, second),
@@ -155,7 +154,7 @@ TYPED_TEST(ReductionRows, RED_13_Nests) {
             twice({2, {21, 49.5}}));
 }
 
-TYPED_TEST(ReductionRows, RED_15_WithAndWithoutAnAxis) {
+TYPED_TEST_F(ReductionRows, RED_15_WithAndWithoutAnAxis) {
   StrategyFixture& fixture = this->fixture(2);
   const auto rows = per_replica(fixture, [](int id) {
     return TypeParam::list(id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5, 6, 7});
@@ -165,7 +164,7 @@ TYPED_TEST(ReductionRows, RED_15_WithAndWithoutAnAxis) {
   EXPECT_EQ(TypeParam::value(fixture.cross.reduce(ReduceOp::kSum, rows, Axis(0)).value()), 28);
 }
 
-TYPED_TEST(ReductionRows, RED_16_TheLastBatch) {
+TYPED_TEST_F(ReductionRows, RED_16_TheLastBatch) {
   StrategyFixture& fixture = this->fixture(2);
   const auto rows = per_replica(
       fixture, [](int id) { return TypeParam::list(id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5}); });
@@ -173,7 +172,7 @@ TYPED_TEST(ReductionRows, RED_16_TheLastBatch) {
   EXPECT_EQ(code_of([&] { fixture.cross.reduce(ReduceOp::kMean, rows); }), ErrorCode::kStructure);
 }
 
-TYPED_TEST(ReductionRows, RED_17_ReduceToAVariableAndUpdateIt) {
+TYPED_TEST_F(ReductionRows, RED_17_ReduceToAVariableAndUpdateIt) {
   using Number = decltype(TypeParam::number(0.0F));
   for (int n : {1, 2}) {
     StrategyFixture& fixture = this->fixture(n);
@@ -193,7 +192,7 @@ TYPED_TEST(ReductionRows, RED_17_ReduceToAVariableAndUpdateIt) {
   }
 }
 
-TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
+TYPED_TEST_F(ReductionRows, RED_18_AllReduceOfOnes) {
   for (int n = 1; n <= kMost; ++n) {
     const auto sums = this->fixture(n).strategy.run([](ReplicaContext& r) {
       return TypeParam::value(r.all_reduce(ReduceOp::kSum, TypeParam::number(1.0F)));
@@ -202,7 +201,7 @@ TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
   }
 }
 
-TYPED_TEST(ReductionRows, RED_22_MeanOfAMirrored) {
+TYPED_TEST_F(ReductionRows, RED_22_MeanOfAMirrored) {
   testing::asserts("SEM-34");
   StrategyFixture& fixture = this->fixture(2);
   const Scope scope = fixture.strategy.scope();
@@ -230,7 +229,7 @@ TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
             ErrorCode::kDeviceString);
 }
 
-TYPED_TEST(ReductionRows, RED_26_DifferentNumbersOfLeaves) {
+TYPED_TEST_F(ReductionRows, RED_26_DifferentNumbersOfLeaves) {
   using Leaves = std::vector<decltype(TypeParam::list(Reals()))>;
   StrategyFixture& fixture = this->fixture(2);
   const auto reduce = [&](std::size_t first, std::size_t second) {
@@ -243,7 +242,7 @@ TYPED_TEST(ReductionRows, RED_26_DifferentNumbersOfLeaves) {
   EXPECT_EQ(list_of(reduce(3, 3)), std::vector<std::size_t>({3, 3}));
 }
 
-TYPED_TEST(ReductionRows, RED_27_EqualNumbersOfLeavesInAnotherStructure) {
+TYPED_TEST_F(ReductionRows, RED_27_EqualNumbersOfLeavesInAnotherStructure) {
   using Lists = std::vector<std::vector<decltype(TypeParam::list(Reals()))>>;
   StrategyFixture& fixture = this->fixture(2);
   const auto x = [] { return TypeParam::list(Reals{1, 2}); };
@@ -518,7 +517,7 @@ TEST(Conformance, X19_ValuesOnDevicesInAnotherOrder) {
 }
 
 // SUM of the variable does not compile. The SUM of the values that replicas read is 4 everywhere.
-TYPED_TEST(ReductionRows, X20_SumOfAMirroredVariable) {
+TYPED_TEST_F(ReductionRows, X20_SumOfAMirroredVariable) {
   StrategyFixture& fixture = this->fixture(4);
   const auto ones = fixture.strategy.mirrored_variable([] { return TypeParam::list(Reals{1, 1}); });
   const auto sums = fixture.strategy.run([&](ReplicaContext& r) {
@@ -527,7 +526,7 @@ TYPED_TEST(ReductionRows, X20_SumOfAMirroredVariable) {
   for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({4, 4}));
 }
 
-TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
+TYPED_TEST_F(ReductionRows, X22_MeanOfWhatMapReturned) {
   StrategyFixture& fixture = this->fixture(2);
   const auto lists =
       fixture.cross.map(Reals{1, 6, 2}, [](float x) { return TypeParam::number(x); });
@@ -539,7 +538,7 @@ TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
 }
 
 // A result needs an output on at least a single replica.
-TYPED_TEST(ReductionRows, X23_MapOfNothing) {
+TYPED_TEST_F(ReductionRows, X23_MapOfNothing) {
   testing::asserts("SEM-123");
   StrategyFixture& fixture = this->fixture(2);
   const auto mapped = [&](const Reals& elements) {
@@ -552,7 +551,7 @@ TYPED_TEST(ReductionRows, X23_MapOfNothing) {
   }
 }
 
-TYPED_TEST(ReductionRows, X24_X25_BatchesOfDifferentLength) {
+TYPED_TEST_F(ReductionRows, X24_X25_BatchesOfDifferentLength) {
   StrategyFixture& fixture = this->fixture(2);
   const auto batches = per_replica(
       fixture, [](int id) { return TypeParam::list(id == 0 ? Reals{1, 2, 3} : Reals{9}); });

@@ -49,9 +49,8 @@ class LocalRows : public NumericRows<Where, VariableFixture> {
     return value;
   }
 };
-TYPED_TEST_SUITE(LocalRows, Residences, ResidenceNames);
 
-TYPED_TEST(LocalRows, TLV_01_ComponentsOfTheirOwn) {
+TYPED_TEST_F(LocalRows, TLV_01_ComponentsOfTheirOwn) {
   for (int replicas : {1, 2, 4}) {
     VariableFixture& fixture = this->fixture(replicas);
     const auto sum = this->local(fixture, Aggregation::kSum, 1);
@@ -75,7 +74,7 @@ TYPED_TEST(LocalRows, TLV_01_ComponentsOfTheirOwn) {
   }
 }
 
-TYPED_TEST(LocalRows, TLV_02_OneVariableForAllReplicas) {
+TYPED_TEST_F(LocalRows, TLV_02_OneVariableForAllReplicas) {
   VariableFixture& fixture = this->fixture();
   auto v = this->local(fixture, Aggregation::kSum, 1);
   const auto seen = fixture.run([&](ReplicaContext& replica, int) { return &v.on(replica); });
@@ -90,7 +89,7 @@ TYPED_TEST(LocalRows, TLV_02_OneVariableForAllReplicas) {
   EXPECT_EQ(this->components(fixture, returned), Reals({1, 5}));
 }
 
-TYPED_TEST(LocalRows, TLV_03_UpdateSetsEveryComponent) {
+TYPED_TEST_F(LocalRows, TLV_03_UpdateSetsEveryComponent) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->local(fixture, Aggregation::kSum, 1);
   EXPECT_EQ(this->read(fixture, v), 2.0F);
@@ -100,7 +99,7 @@ TYPED_TEST(LocalRows, TLV_03_UpdateSetsEveryComponent) {
   EXPECT_EQ(this->read(fixture, v), 10.0F);
 }
 
-TYPED_TEST(LocalRows, TLV_05_CrossReplicaAssignmentOfAMean) {
+TYPED_TEST_F(LocalRows, TLV_05_CrossReplicaAssignmentOfAMean) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->local(fixture, Aggregation::kMean, 1);
   EXPECT_EQ(this->read(fixture, v), 1.0F);
@@ -109,7 +108,7 @@ TYPED_TEST(LocalRows, TLV_05_CrossReplicaAssignmentOfAMean) {
   EXPECT_EQ(this->read(fixture, v), 6.0F);
 }
 
-TYPED_TEST(LocalRows, TLV_06_OnlyTheFirstIsRead) {
+TYPED_TEST_F(LocalRows, TLV_06_OnlyTheFirstIsRead) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->local(fixture, Aggregation::kOnlyFirst, 2);
   const auto add = [&](float by) {
@@ -126,7 +125,7 @@ TYPED_TEST(LocalRows, TLV_06_OnlyTheFirstIsRead) {
   EXPECT_EQ(this->read(fixture, v), 18.0F);
 }
 
-TYPED_TEST(LocalRows, TLV_08_TLV_09_SaveAndRestoreAMean) {
+TYPED_TEST_F(LocalRows, TLV_08_TLV_09_SaveAndRestoreAMean) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->local(fixture, Aggregation::kMean, 0);
   this->write(fixture, v, {3, 4});
@@ -144,7 +143,7 @@ TYPED_TEST(LocalRows, TLV_08_TLV_09_SaveAndRestoreAMean) {
 
 // Overridden: with `kDivide` as in the reference; by default component 0 gets the whole sum
 // (SEM-56).
-TYPED_TEST(LocalRows, TLV_14_SaveAndRestore) {
+TYPED_TEST_F(LocalRows, TLV_14_SaveAndRestore) {
   VariableFixture& fixture = this->fixture();
   const RestoreOptions divide{.sums = SumSplit::kDivide, .site = CallSite::here()};
   for (Aggregation aggregation : {Aggregation::kSum, Aggregation::kMean}) {
@@ -163,7 +162,7 @@ TYPED_TEST(LocalRows, TLV_14_SaveAndRestore) {
 
 // Overridden (TLV-16): with `kDivide` as in the reference; by default component 0 gets the whole
 // sum (SEM-56).
-TYPED_TEST(LocalRows, TLV_15_TLV_16_BetweenOneReplicaAndTwo) {
+TYPED_TEST_F(LocalRows, TLV_15_TLV_16_BetweenOneReplicaAndTwo) {
   const RestoreOptions divide{.sums = SumSplit::kDivide, .site = CallSite::here()};
   for (Aggregation aggregation : {Aggregation::kSum, Aggregation::kMean}) {
     const bool sums = aggregation == Aggregation::kSum;
@@ -185,7 +184,7 @@ TYPED_TEST(LocalRows, TLV_15_TLV_16_BetweenOneReplicaAndTwo) {
 
 // Overridden (TLV-17, TLV-22): a variable without an aggregation cannot be made (TLV-25): three
 // aggregations remain.
-TYPED_TEST(LocalRows, TLV_17_TLV_22_TLV_24_InReplicas) {
+TYPED_TEST_F(LocalRows, TLV_17_TLV_22_TLV_24_InReplicas) {
   VariableFixture& fixture = this->fixture();
   for (Aggregation aggregation : kReadable) {
     const auto set = this->local(fixture, aggregation, 0);
@@ -206,7 +205,7 @@ TYPED_TEST(LocalRows, TLV_17_TLV_22_TLV_24_InReplicas) {
   }
 }
 
-TYPED_TEST(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
+TYPED_TEST_F(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
   testing::asserts("SEM-57");
   VariableFixture& fixture = this->fixture();
   for (Aggregation aggregation : {Aggregation::kMean, Aggregation::kOnlyFirst}) {
@@ -220,7 +219,7 @@ TYPED_TEST(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
 
 // Overridden: with `kDivide` as in the reference; by default component 0 gets the whole total
 // (SEM-57).
-TYPED_TEST(LocalRows, TLV_20_AssignTotalInCrossReplicaContext) {
+TYPED_TEST_F(LocalRows, TLV_20_AssignTotalInCrossReplicaContext) {
   testing::asserts("SEM-57");
   for (int replicas : {1, 2, 3}) {
     VariableFixture& fixture = this->fixture(replicas);
@@ -238,7 +237,7 @@ TYPED_TEST(LocalRows, TLV_20_AssignTotalInCrossReplicaContext) {
   }
 }
 
-TYPED_TEST(LocalRows, TLV_23_ReadingReduces) {
+TYPED_TEST_F(LocalRows, TLV_23_ReadingReduces) {
   for (int n : {1, 2, 3, 4}) {
     VariableFixture& fixture = this->fixture(n);
     const auto read = [&](Aggregation aggregation) {
@@ -264,7 +263,7 @@ TEST(Conformance, TLV_25_WithoutAnAggregation) {
 }
 
 // Overridden (TLV-29): no context makes replicas read the sum. Cross-replica context reads the sum.
-TYPED_TEST(LocalRows, TLV_26_TLV_29_Operators) {
+TYPED_TEST_F(LocalRows, TLV_26_TLV_29_Operators) {
   VariableFixture& fixture = this->fixture();
   const auto mean = this->local(fixture, Aggregation::kMean, 0);
   this->write(fixture, mean, {0, 1});
@@ -282,7 +281,7 @@ TYPED_TEST(LocalRows, TLV_26_TLV_29_Operators) {
 }
 
 // Overridden: no remainder is lost (the reference restores [3, 3]).
-TYPED_TEST(LocalRows, TLV_31_IntegersKeepTheirRemainder) {
+TYPED_TEST_F(LocalRows, TLV_31_IntegersKeepTheirRemainder) {
   VariableFixture& fixture = this->fixture();
   const auto v = fixture.strategy.replica_local_variable(
       ReduceOp::kSum, [] { return TypeParam::number(0); }, {.name = "v"});

@@ -283,9 +283,8 @@ class RunRows : public NumericRows<Where, StrategyFixture> {
     return fixture.strategy.mirrored_variable([first] { return Where::number(first); });
   }
 };
-TYPED_TEST_SUITE(RunRows, Residences, ResidenceNames);
 
-TYPED_TEST(RunRows, RUN_25_PerReplicaArguments) {
+TYPED_TEST_F(RunRows, RUN_25_PerReplicaArguments) {
   StrategyFixture& fixture = this->fixture();
   const auto v = this->mirrored(fixture, 1.25);
   const auto factor =
@@ -295,7 +294,7 @@ TYPED_TEST(RunRows, RUN_25_PerReplicaArguments) {
   EXPECT_EQ(list_of(products), Reals({6.25, 3.75}));
 }
 
-TYPED_TEST(RunRows, RUN_26_AVariableInAReplica) {
+TYPED_TEST_F(RunRows, RUN_26_AVariableInAReplica) {
   StrategyFixture& fixture = this->fixture();
   const auto v = this->mirrored(fixture, 1.25);
   const auto doubled =
@@ -303,7 +302,7 @@ TYPED_TEST(RunRows, RUN_26_AVariableInAReplica) {
   EXPECT_EQ(list_of(doubled), Reals({2.5, 2.5}));
 }
 
-TYPED_TEST(RunRows, RUN_28_TwoVariablesInAReplica) {
+TYPED_TEST_F(RunRows, RUN_28_TwoVariablesInAReplica) {
   StrategyFixture& fixture = this->fixture();
   const auto v = this->mirrored(fixture, 1.25);
   const auto w = this->mirrored(fixture, 2);

@@ -95,9 +95,8 @@ class GroupRows : public NumericRows<Where, StrategyFixture> {
         [](const auto& one) { return Where::values(one); });
   }
 };
-TYPED_TEST_SUITE(GroupRows, Residences, ResidenceNames);
 
-TYPED_TEST(GroupRows, A01_A02_A03_GroupsOfOneTwoAndFour) {
+TYPED_TEST_F(GroupRows, A01_A02_A03_GroupsOfOneTwoAndFour) {
   EXPECT_EQ(this->number(1, ReduceOp::kSum), 1.0F);
   EXPECT_EQ(this->number(2, ReduceOp::kSum), 3.0F);
   EXPECT_EQ(this->number(2, ReduceOp::kMean), 1.5F);
@@ -105,7 +104,7 @@ TYPED_TEST(GroupRows, A01_A02_A03_GroupsOfOneTwoAndFour) {
   EXPECT_EQ(this->number(4, ReduceOp::kMean), 2.5F);
 }
 
-TYPED_TEST(GroupRows, A04_A05_A06_ListsInGroupsOfOneTwoAndFour) {
+TYPED_TEST_F(GroupRows, A04_A05_A06_ListsInGroupsOfOneTwoAndFour) {
   EXPECT_THAT(this->list(1, ReduceOp::kSum), ElementsAre(1, 2));
   EXPECT_THAT(this->list(2, ReduceOp::kSum), ElementsAre(4, 6));
   EXPECT_THAT(this->list(2, ReduceOp::kMean), ElementsAre(2, 3));

@@ -92,9 +92,8 @@ class DescentRows : public NumericRows<Where, StrategyFixture> {
     return errors;
   }
 };
-TYPED_TEST_SUITE(DescentRows, Residences, ResidenceNames);
 
-TYPED_TEST(DescentRows, UPD_01_MinimizeASquare) {
+TYPED_TEST_F(DescentRows, UPD_01_MinimizeASquare) {
   for (int n : {1, 2, 3}) {
     StrategyFixture& fixture = this->fixture(n);
     const auto k = this->variable(fixture, 3.25);
@@ -112,12 +111,12 @@ TYPED_TEST(DescentRows, UPD_01_MinimizeASquare) {
   }
 }
 
-TYPED_TEST(DescentRows, UPD_02_SumLoss) {
+TYPED_TEST_F(DescentRows, UPD_02_SumLoss) {
   EXPECT_NEAR(this->step_of(1, 1, ReduceOp::kSum), 23.2, 1e-4);
   EXPECT_NEAR(this->step_of(2, 1, ReduceOp::kSum), 44.4, 1e-4);
 }
 
-TYPED_TEST(DescentRows, UPD_03_MeanLoss) {
+TYPED_TEST_F(DescentRows, UPD_03_MeanLoss) {
   for (int n : {1, 2}) EXPECT_NEAR(this->step_of(n, 0.5, ReduceOp::kMean), 12.6, 1e-4);
 }
 
@@ -130,7 +129,7 @@ TEST(Conformance, UPD_04_TheVariableIsOne) {
       std::vector<bool>(2, true));
 }
 
-TYPED_TEST(DescentRows, UPD_05_OneStepOfADenseLayer) {
+TYPED_TEST_F(DescentRows, UPD_05_OneStepOfADenseLayer) {
   using Number = decltype(TypeParam::number(0.0));
   using List = decltype(TypeParam::list(Reals()));
   using Gradients = std::pair<List, Number>;
@@ -168,7 +167,7 @@ void expect_errors(const Reals& errors, const Reals& wanted) {
 }
 
 // w -= g / 10: each step multiplies the error by 1 - 0.4 n.
-TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByGradientDescent) {
+TYPED_TEST_F(DescentRows, UPD_06_TheErrorNeverGrowsByGradientDescent) {
   const auto step = [](auto& cross, const auto& own, const auto&, const auto& gradient) {
     cross.update(own, [](auto& w, const auto& g) { w = w - 0.1 * g; }, gradient);
   };
@@ -178,7 +177,7 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByGradientDescent) {
 
 // v = v / 4 + g, w -= v / 32: as e(k+1) = e(k) + (e(k) - e(k-1)) / 4 - n e(k) / 8, in fractions.
 // For two replicas e(k) = -(1 + k / 2) / 2^k.
-TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByMomentum) {
+TYPED_TEST_F(DescentRows, UPD_06_TheErrorNeverGrowsByMomentum) {
   const auto step = [](auto& cross, const auto& own, const auto& velocity, const auto& gradient) {
     cross.update(velocity, [](auto& v, const auto& g) { v = 0.25 * v + g; }, gradient);
     cross.update(own, [](auto& w, const auto& v) { w = w - 0.03125 * v; }, velocity);
@@ -190,7 +189,7 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByMomentum) {
 
 // a += g * g, starting at 9 / 4, and w -= g / (8 root(a)): computed with 40 digits. The first step
 // of a single replica is 2 / root(9 / 4 + 4) / 8 = 0.1, of two replicas 4 / root(9 / 4 + 16) / 8.
-TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByAdagrad) {
+TYPED_TEST_F(DescentRows, UPD_06_TheErrorNeverGrowsByAdagrad) {
   const auto step = [](auto& cross, const auto& own, const auto& total, const auto& gradient) {
     using std::sqrt;
     cross.update(total, [](auto& a, const auto& g) { a = a + g * g; }, gradient);
@@ -207,7 +206,7 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByAdagrad) {
 
 // Overridden: w is an argument, and fn sees its component on the device. fn may not change w: each
 // component of v would change w again (SEM-41). To write both variables, update both.
-TYPED_TEST(DescentRows, UPD_11_OneVariableInsideTheUpdateOfAnother) {
+TYPED_TEST_F(DescentRows, UPD_11_OneVariableInsideTheUpdateOfAnother) {
   using Number = decltype(TypeParam::number(0.0));
   StrategyFixture& fixture = this->fixture(2);
   const auto v = this->variable(fixture, 1);
@@ -280,9 +279,8 @@ class AverageRows : public NumericRows<Where, StrategyFixture> {
     own = own - by * (own - mean);
   }
 };
-TYPED_TEST_SUITE(AverageRows, Residences, ResidenceNames);
 
-TYPED_TEST(AverageRows, MA_01_ValuesOfReplicas) {
+TYPED_TEST_F(AverageRows, MA_01_ValuesOfReplicas) {
   const std::vector<Reals> expected = {{}, {3.25, 4.25}, {3.625, 3.875}};
   for (int n : {1, 2}) {
     StrategyFixture& fixture = this->fixture(n);
@@ -292,7 +290,7 @@ TYPED_TEST(AverageRows, MA_01_ValuesOfReplicas) {
   }
 }
 
-TYPED_TEST(AverageRows, MA_02_WithoutBias) {
+TYPED_TEST_F(AverageRows, MA_02_WithoutBias) {
   const std::vector<Reals> expected = {{}, {1, 2}, {1.5, 1.5}};
   for (int n : {1, 2}) {
     StrategyFixture& fixture = this->fixture(n);
@@ -303,7 +301,7 @@ TYPED_TEST(AverageRows, MA_02_WithoutBias) {
   }
 }
 
-TYPED_TEST(AverageRows, MA_03_OneValueTwice) {
+TYPED_TEST_F(AverageRows, MA_03_OneValueTwice) {
   const auto value = [](int) { return Reals{1, 2}; };
   for (int n : {1, 2}) {
     StrategyFixture& fixture = this->fixture(n);
@@ -315,7 +313,7 @@ TYPED_TEST(AverageRows, MA_03_OneValueTwice) {
   }
 }
 
-TYPED_TEST(AverageRows, MA_04_TwoValuesWithoutBias) {
+TYPED_TEST_F(AverageRows, MA_04_TwoValuesWithoutBias) {
   for (int n : {1, 2}) {
     StrategyFixture& fixture = this->fixture(n);
     const auto variable = this->variable(fixture, {0, 0});

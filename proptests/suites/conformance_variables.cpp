@@ -336,9 +336,8 @@ TEST(Conformance, VAR_27_TheSameNameTwice) {
 
 template <class Where>
 class VariableRows : public NumericRows<Where, VariableFixture> {};
-TYPED_TEST_SUITE(VariableRows, Residences, ResidenceNames);
 
-TYPED_TEST(VariableRows, VAR_28_AreUsableAsValues) {
+TYPED_TEST_F(VariableRows, VAR_28_AreUsableAsValues) {
   for (int replicas : {1, 2}) {
     VariableFixture& fixture = this->fixture(replicas);
     for (auto kind : {Synchronization::kOnWrite, Synchronization::kOnRead}) {
@@ -386,7 +385,7 @@ void expect_copies(VariableFixture& fixture, Aggregation aggregation) {
 }
 
 // Overridden: copies of a handle are the same variable. A separate copy is made from the value.
-TYPED_TEST(VariableRows, VAR_29_Copies) {
+TYPED_TEST_F(VariableRows, VAR_29_Copies) {
   for (int replicas : {1, 2}) {
     VariableFixture& fixture = this->fixture(replicas);
     for (const Aggregation aggregation : all_aggregations()) {
@@ -481,7 +480,7 @@ TEST(Conformance, VAR_36_VariablesOfAnOptimiserMadeInReplicas) {
   }
 }
 
-TYPED_TEST(VariableRows, VAR_37_AnotherShapeIsAMismatch) {
+TYPED_TEST_F(VariableRows, VAR_37_AnotherShapeIsAMismatch) {
   VariableFixture& fixture = this->fixture();
   const auto sums = [&](std::size_t first, std::size_t second) {
     return fixture.run([&](ReplicaContext& replica, int id) {

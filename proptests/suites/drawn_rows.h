@@ -74,7 +74,7 @@ DrawnLeaf tensor_leaf(const DrawnRow& row);
 DrawnLeaf tensor_leaf(const DrawnRow& row, const Shape& shape);
 /// The elements of each leaf. Order: blocks the host until the tensors are computed.
 std::vector<DrawnRow> rows_of(const DrawnNest& nest);
-/// Where the tensors of the nest are.
+/// The places of the tensors of the nest.
 std::vector<Placement> placements_of(const DrawnNest& nest);
 
 /// Calls `fn.template operator()<T>()` with the C++ type of `dtype`. Throws: std::logic_error for
@@ -116,7 +116,9 @@ decltype(auto) with_type(DType dtype, const F& fn) {
 template <class T>
 std::vector<T> typed(const DrawnRow& row) {
   std::vector<T> values(row.bits.size());
-  for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], &row.bits[i], sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::memcpy(static_cast<void*>(&values[i]), &row.bits[i], sizeof(T));
+  }
   return values;
 }
 /// The row without its C++ type.

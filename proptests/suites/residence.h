@@ -58,14 +58,6 @@ struct OnDevices {
   }
 };
 
-using Residences = ::testing::Types<OnHost, OnDevices>;
-struct ResidenceNames {
-  template <class Where>
-  static std::string GetName(int) {
-    return Where::name();
-  }
-};
-
 /// Rows of the catalogue whose numbers are tried in both residences (SEM-21). With tensors a test
 /// passes only if a backend of its fixtures ran kernels or collectives.
 template <class Where, class Fixture>
@@ -88,4 +80,32 @@ class NumericRows : public ::testing::Test {
   std::vector<std::unique_ptr<Fixture>> fixtures_;
 };
 
+template <class Test>
+::testing::Test* make_test() {
+  return new Test;
+}
+/// Registers a test in both residences.
+inline bool register_rows(const std::string& fixture, const char* name, const char* file, int line,
+                          ::testing::Test* (*on_host)(), ::testing::Test* (*on_devices)()) {
+  ::testing::RegisterTest((fixture + "/host").c_str(), name, nullptr, nullptr, file, line, on_host);
+  ::testing::RegisterTest((fixture + "/devices").c_str(), name, nullptr, nullptr, file, line,
+                          on_devices);
+  return true;
+}
+
 }  // namespace belfry::testing
+
+/// A test in both residences, FIXTURE/host.NAME and FIXTURE/devices.NAME, with the residence as
+/// TypeParam. TYPED_TEST would instantiate GoogleTest's registration for each test, a twentieth of
+/// the code.
+#define TYPED_TEST_F(FIXTURE, NAME)                                                            \
+  template <class Where>                                                                       \
+  class FIXTURE##_##NAME : public FIXTURE<Where> {                                             \
+    using TypeParam = Where;                                                                   \
+    void TestBody() override;                                                                  \
+  };                                                                                           \
+  [[maybe_unused]] const bool kRegistered_##FIXTURE##_##NAME =                                 \
+      register_rows(#FIXTURE, #NAME, __FILE__, __LINE__, &make_test<FIXTURE##_##NAME<OnHost>>, \
+                    &make_test<FIXTURE##_##NAME<OnDevices>>);                                  \
+  template <class Where>                                                                       \
+  void FIXTURE##_##NAME<Where>::TestBody()
