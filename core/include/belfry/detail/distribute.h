@@ -62,6 +62,29 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
   }
 }
 
+/// Runs `call` on every replica of `present` and collects what it returns.
+template <class Result>
+auto collect(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options,
+             FunctionRef<Result(ReplicaContext&)> call, const Participants& present) {
+  std::vector<std::optional<Result>> slots(static_cast<std::size_t>(core.size()));
+  const auto body = [&](ReplicaContext& replica) {
+    std::optional<Result>& slot = slots[static_cast<std::size_t>(replica.replica_id())];
+    slot.emplace(call(replica));
+    replica.merges().note(replica.replica_id(), *slot);
+  };
+  run_replicas(core, cross, body, present, options);
+  if constexpr (IsVariable<Result>::value) {
+    if (present.count() == 0) return Result();  // Names no variable.
+    return std::move(*slots[static_cast<std::size_t>(present.id(0))]);
+  } else {
+    ReplicaArray<Result> results(present.count());
+    for (int i = 0; i < present.count(); ++i) {
+      results.emplace_back(std::move(*slots[static_cast<std::size_t>(present.id(i))]));
+    }
+    return PerReplica<Result>(std::move(results), present);
+  }
+}
+
 /// Runs `fn(replica, component of each argument...)` on every replica and collects what it returns:
 /// a PerReplica, the variable when it is a variable, nothing for void. A replica that has no
 /// component of some argument does not run.
@@ -89,23 +112,8 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
     run_replicas(core, cross, call, present, options);
   } else {
     using Result = std::remove_cvref_t<Returned>;
-    std::vector<std::optional<Result>> slots(static_cast<std::size_t>(core.size()));
-    const auto body = [&](ReplicaContext& replica) {
-      std::optional<Result>& slot = slots[static_cast<std::size_t>(replica.replica_id())];
-      slot.emplace(call(replica));
-      replica.merges().note(replica.replica_id(), *slot);
-    };
-    run_replicas(core, cross, body, present, options);
-    if constexpr (IsVariable<Result>::value) {
-      if (present.count() == 0) return Result();  // Names no variable.
-      return std::move(*slots[static_cast<std::size_t>(present.id(0))]);
-    } else {
-      ReplicaArray<Result> results(present.count());
-      for (int i = 0; i < present.count(); ++i) {
-        results.emplace_back(std::move(*slots[static_cast<std::size_t>(present.id(i))]));
-      }
-      return PerReplica<Result>(std::move(results), present);
-    }
+    return collect<Result>(core, cross, options, FunctionRef<Result(ReplicaContext&)>(call),
+                           present);
   }
 }
 

@@ -60,13 +60,13 @@ bool describe_one_variable(const std::vector<Bytes>& messages, std::size_t usual
 
 /// The initial value in the process that makes it, and its message. Throws: exceptions of `init`,
 /// and then PeerFailedError in the other processes.
-template <class T, class Init>
-Bytes make_first_value(StrategyCore& core, CurrentContext context, const Init& init, T& first,
+template <class T>
+Bytes make_first_value(StrategyCore& core, CurrentContext context, FunctionRef<T()> init, T& first,
                        CallSite site) {
   ByteWriter out;
   try {
     const CurrentScope scope(context);
-    first = T(initial_value(init));
+    first = init();
     send_value(out, first);
   } catch (...) {
     tell_failed_work(core, site);
@@ -80,12 +80,14 @@ Bytes make_first_value(StrategyCore& core, CurrentContext context, const Init& i
 /// Order: blocks the host until all processes make the variable. Throws: as agree_on_variable;
 /// exceptions of `init` in its process, and PeerFailedError in all others; UnsupportedError for a
 /// type that cannot be sent.
-template <class T, class Init>
-T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
-                           const VariableInfo& info, CallSite site) {
+template <class T>
+T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross,
+                           const InitialValue<T>& initial, const VariableInfo& info,
+                           CallSite site) {
+  const FunctionRef<T()> init = initial.make;
   if constexpr (!is_sent<T>() || !std::is_default_constructible_v<T>) {
     throw_not_sent("a variable", site);
-    return initial_value(init);
+    return init();
   } else {
     const CurrentContext here = device_context(core, cross, core.devices().front());
     ProcessExchange& processes = *core.processes();
@@ -94,8 +96,8 @@ T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross, const
     Bytes made;
     if (processes.rank() == usual) made = make_first_value(core, here, init, first, site);
     const VariableRequest request{
-        info.name,   info.synchronization, info.aggregation,     info.trainable,
-        &typeid(T),  structure_of(init),   host_digest_of(init), site,
+        info.name,   info.synchronization, info.aggregation, info.trainable,
+        &typeid(T),  initial.structure(),  initial.digest(), site,
         std::nullopt};
     Bytes value = agree_on_variable(core, request, spelling<T>(), made);
     // The processes know now who listens.

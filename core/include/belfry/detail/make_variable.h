@@ -6,6 +6,7 @@
 #include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/first_value.h"
 #include "belfry/detail/function_call.h"
+#include "belfry/detail/function_ref.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/initial_value.h"
 #include "belfry/detail/merge_request.h"
@@ -47,20 +48,24 @@ ReplicaContext* replica_making(StrategyCore& core, CallSite site);
 /// A copy of a tag's name, as requests outlive tags; nothing without a tag.
 std::optional<std::string> name_of_tag(const MergeTag* tag);
 
+/// Makes the reader of a variable, or null.
+template <class T>
+using MakeReader = FunctionRef<std::shared_ptr<const VariableReader<T>>()>;
+
 /// Gives the components their first values, on the strategy's request.
-template <class T, class Init, class ReaderOf>
+template <class T>
 std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaContext& cross,
-                                             const Init& init, VariableInfo info,
-                                             const ReaderOf& reader_of) {
+                                             FunctionRef<T()> init, VariableInfo info,
+                                             MakeReader<T> make_reader) {
   auto state = std::make_shared<VariableState<T>>();
-  state->reader = reader_of(std::type_identity<T>());
+  state->reader = make_reader();
   state->sent = sent_components<T>();
   state->info = std::move(info);
   number_variable(core, state->info);
   if (has_listeners(core)) {
     state->info.homes = std::make_shared<const Participants>(replicas_of_speakers(core));
   }
-  InitialWork<T, Init> work(core, cross, state->info, init, state->info.created);
+  InitialWork<T> work(core, cross, state->info, init, state->info.created);
   core.initialise(work, state->info.created);
   work.require_all();
   ReplicaArray<T> values = work.take();
@@ -93,20 +98,19 @@ struct NoReader {
 /// of integers (SEM-58); ContextError (kOtherStrategy); VariableMismatchError (kVariableMismatch)
 /// if replicas ask for different variables; MergeMismatchError (kMergeUnnamed) in a replica that
 /// asks again at a place without a name; DeviceError (kOutOfMemory); StrategyError.
-template <class T, class Init, class ReaderOf>
-std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossReplicaContext& cross,
-                                                   const Init& init, VariableOptions options,
-                                                   MergePlace place, const ReaderOf& reader_of) {
+template <class T>
+std::shared_ptr<VariableState<T>> make_described_variable(
+    StrategyCore& core, CrossReplicaContext& cross, const InitialValue<T>& initial,
+    const VariableInfo& info, MergePlace place, MakeReader<T> make_reader) {
   const CallSite site = place.site;
-  VariableInfo info = describe_variable(core, std::move(options), site);
-  if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
   ReplicaContext* replica = replica_making(core, site);
   const auto make_now = [&] {
     if (core.processes() == nullptr) [[likely]] {
-      return initialise<T>(core, cross, init, std::move(info), reader_of);
+      return initialise<T>(core, cross, initial.make, info, make_reader);
     }
-    const T first = first_value_of_processes<T>(core, cross, init, info, site);
-    return initialise<T>(core, cross, [&first] { return first; }, std::move(info), reader_of);
+    const T first = first_value_of_processes<T>(core, cross, initial, info, site);
+    const auto copy = [&first] { return first; };
+    return initialise<T>(core, cross, FunctionRef<T()>(copy), info, make_reader);
   };
   if (replica == nullptr) return make_now();
   const VariableRequest request{info.name,
@@ -114,13 +118,31 @@ std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossRepl
                                 info.aggregation,
                                 info.trainable,
                                 &typeid(T),
-                                structure_of(init),
-                                host_digest_of(init),
+                                initial.structure(),
+                                initial.digest(),
                                 site,
                                 name_of_tag(place.tag)};
   const auto make = [&]() -> std::shared_ptr<void> { return make_now(); };
   return std::static_pointer_cast<VariableState<T>>(replica->merges().make_variable(
       replica->replica_id(), request, FunctionRef<std::shared_ptr<void>()>(make)));
+}
+
+/// The same for an initial value of any type that gives a T. The function above has one
+/// instantiation for all of them.
+template <class T, class Init, class ReaderOf>
+std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossReplicaContext& cross,
+                                                   const Init& init, VariableOptions options,
+                                                   MergePlace place, const ReaderOf& reader_of) {
+  const VariableInfo info = describe_variable(core, std::move(options), place.site);
+  if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
+  const auto make = [&init]() -> T { return initial_value(init); };
+  const auto structure = [&init] { return structure_of(init); };
+  const auto digest = [&init] { return host_digest_of(init); };
+  const auto make_reader = [&reader_of]() -> std::shared_ptr<const VariableReader<T>> {
+    return reader_of(std::type_identity<T>());
+  };
+  return make_described_variable<T>(core, cross, {make, structure, digest}, info, place,
+                                    MakeReader<T>(make_reader));
 }
 
 /// The same for the type of the initial value. An initial value without a type of a variable is

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/component_values.h"
+#include "belfry/detail/function_ref.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/strategy_core.h"
@@ -117,9 +118,9 @@ Bytes new_value_message(StrategyCore& core, const VariableInfo& info, const T& v
 
 /// The same for a replica-local variable: `value_of(replica)` is the new component of each replica
 /// of the listening processes. Throws: also exceptions of `value_of`, as DeviceErrors.
-template <class T, class F>
+template <class T>
 Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallSite site,
-                             const F& value_of) {
+                             FunctionRef<T(int)> value_of) {
   if constexpr (!is_sent<T>()) {
     throw_not_sent("update", site);
   } else {
@@ -159,9 +160,9 @@ void tell_listeners(StrategyCore& core, const T& value, const VariableInfo& info
 }
 
 /// The same for a replica-local variable; `value_of` as in new_components_message.
-template <class T, class F>
+template <class T>
 void tell_listeners_components(StrategyCore& core, const VariableInfo& info, CallSite site,
-                               const F& value_of) {
+                               FunctionRef<T(int)> value_of) {
   if (!has_listeners(core)) return;
   send_new_value(core, new_components_message<T>(core, info, site, value_of), site);
   put_new_values(core, site);

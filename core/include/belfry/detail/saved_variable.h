@@ -147,8 +147,8 @@ class SavedNest final : public SavedVariable {
     if (info().synchronization == Synchronization::kOnWrite) {
       return new_value_message(core_, info(), value, site);
     }
-    return new_components_message<T>(
-        core_, info(), site, [&](int replica) { return component_of(value, sums, replica, site); });
+    const auto value_of = [&](int replica) { return component_of(value, sums, replica, site); };
+    return new_components_message<T>(core_, info(), site, FunctionRef<T(int)>(value_of));
   }
   // The component of a replica, from the saved value (SEM-56).
   T component_of(const T& value, SumSplit sums, int replica, CallSite site) {

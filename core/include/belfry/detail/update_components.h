@@ -10,6 +10,7 @@
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_function.h"
 #include "belfry/detail/update_listeners.h"
+#include "belfry/detail/update_values.h"
 #include "belfry/device_spec.h"
 #include "belfry/distributed_values.h"
 #include "belfry/variable.h"
@@ -25,113 +26,43 @@ namespace belfry::detail {
 /// Throws: InvalidArgumentError (kNoAggregation), ContextError (kOtherStrategy).
 void require_aggregation(const ReplicaContext& replica, const VariableInfo& info, CallSite site);
 
-/// Throws: UnsupportedError: a result of the update cannot be copied to other components.
-[[noreturn]] void throw_uncopyable();
-
-/// Throws: UnsupportedError unless results that cannot be copied are enough for all replicas: a
-/// result shared by all, or for each replica the result of a component that no other replica sees.
-void require_own_results(const VariablePlaces& places, CallSite site);
+/// The result of the function of an update; int in place of void.
+template <class T, class F, class... Args>
+using UpdateResult = std::conditional_t<
+    std::is_void_v<std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>>, int,
+    std::remove_cvref_t<std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>>>;
 
 /// One update: works on copies of the components.
 template <class T, class F, class... Args>
-class UpdateWork final : public ComponentValues {
+class UpdateWork final : public UpdateValues<T, UpdateResult<T, F, Args...>> {
  public:
   using Returned = std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>;
   static constexpr bool kVoid = std::is_void_v<Returned>;
-  using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
   static_assert(!changes_nothing<T, F, Returned>(),
                 "the function of update must take the component as T&: it changes a copy here");
 
   UpdateWork(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
              CallSite site, const F& fn, const Args&... args)
-      : ComponentValues(core, cross, state.info,
-                        state.info.synchronization == Synchronization::kOnWrite, site),
+      : UpdateValues<T, UpdateResult<T, F, Args...>>(core, cross, state, site),
         fn_(fn),
-        args_(&args...),
-        staged_(state.components.size()),
-        results_(state.components.size()) {
-    for (const auto& component : state.components) {
-      staged_.emplace_back(component.value);
-      results_.emplace_back();
-    }
-  }
-
-  ReplicaArray<T>& staged() { return staged_; }
-
-  /// Throws: UnsupportedError if results() could not give each replica its result.
-  void require_results() const {
-    if constexpr (!std::is_copy_constructible_v<Result>) {
-      require_own_results(places(), this->site());
-    }
-  }
-  /// The results of the calls, on every replica.
-  /// Throws: VariableMismatchError (kMirroredDiverged) if compared results differ.
-  Mirrored<Result> results() {
-    const int count = results_.size();
-    if (ends_equal() && core().backend().verifies_mirrored()) {
-      require_mirrored(results_, Compared::kResults, info(), this->site());
-    }
-    if constexpr (lives_on_devices<Result>()) {
-      if (count == 1) return mirror(core(), *results_[0]);
-    }
-    const std::vector<int>& seen_components = places().component;  // Of the replicas here.
-    const auto replicas = static_cast<int>(seen_components.size());
-    if constexpr (std::is_copy_constructible_v<Result>) {
-      if (count > 1) {
-        ReplicaArray<Result> results(replicas);
-        for (int i = 0; i < replicas; ++i) {
-          const int seen = seen_components[static_cast<std::size_t>(i)];
-          // A replica without a component gets the result of component 0.
-          results.emplace_back(*results_[seen < 0 ? 0 : seen]);
-          bring_to(results[i], core().placement(core().own().id(i)));
-        }
-        return mirrored_on_own(core(), std::move(results));
-      }
-    }
-    ReplicaArray<Result> results(count == 1 ? 1 : replicas);
-    if (count == 1) {
-      results.emplace_back(std::move(*results_[0]));
-    } else {
-      for (int seen : seen_components) results.emplace_back(std::move(*results_[seen]));
-    }
-    return mirrored_on_own(core(), std::move(results));
-  }
-  /// The result of each call, in the order of the components.
-  std::vector<Result> each() {
-    std::vector<Result> results;
-    for (std::optional<Result>& result : results_) results.push_back(std::move(*result));
-    return results;
-  }
+        args_(&args...) {}
 
  private:
   void compute_value(int component) override {
     call(component, std::index_sequence_for<Args...>());
   }
-  void copy_values(int from, const std::vector<int>& to) override {
-    const std::vector<Placement> targets = places_of(to);
-    if constexpr (std::is_copy_constructible_v<Result>) {
-      ReplicaArray<T> copies = copies_on(core(), staged_[from], targets);
-      ReplicaArray<Result> results = copies_on(core(), *results_[from], targets);
-      for (std::size_t i = 0; i < to.size(); ++i) {
-        staged_[to[i]] = std::move(copies[static_cast<int>(i)]);
-        results_[to[i]].emplace(std::move(results[static_cast<int>(i)]));
-      }
-    } else {
-      throw_uncopyable();
-    }
-  }
 
   template <std::size_t... I>
   void call(int component, std::index_sequence<I...>) {
-    [[maybe_unused]] const int replica = replica_beside(component);
-    [[maybe_unused]] const Placement place = place_of(component);
-    T& value = staged_[component];
+    [[maybe_unused]] const int replica = this->replica_beside(component);
+    [[maybe_unused]] const Placement place = this->place_of(component);
+    T& value = this->staged()[component];
     if constexpr (kVoid) {
       fn_(value, local(update_argument(*std::get<I>(args_), replica, place, this->site()), place)
                      .get()...);
-      results_[component].emplace();
+      this->result(component).emplace();
     } else {
-      results_[component].emplace(fn_(
+      this->result(component).emplace(fn_(
           value, local(update_argument(*std::get<I>(args_), replica, place, this->site()), place)
                      .get()...));
     }
@@ -145,14 +76,12 @@ class UpdateWork final : public ComponentValues {
 
   const F& fn_;
   std::tuple<const Args*...> args_;
-  ReplicaArray<T> staged_;
-  ReplicaArray<std::optional<Result>> results_;
 };
 
 /// Works on copies of the components, on the strategy's request, and changes no component yet.
-template <class T, class Work>
-Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work,
-                                CallSite site) {
+template <class T, class Result>
+Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state,
+                                UpdateValues<T, Result>& work, CallSite site) {
   core.update(work, site);
   work.require_all();
   ReplicaArray<T>& staged = work.staged();
