@@ -14,7 +14,7 @@
 namespace belfry::detail {
 
 /// The answer of the test of a call.
-enum class Fit {
+enum class CallFit {
   kCalls,    ///< The parameters take the arguments.
   kRefuses,  ///< The parameters do not take the arguments.
   kBroken,   ///< The compiler has found an error in the function.
@@ -138,16 +138,16 @@ template <class T>
 }
 
 template <class F, class... A>
-constexpr Fit fit_of_call();
+constexpr CallFit fit_of_call();
 
 /// A call of a function of type F with arguments of these types. F is constant if the verb calls a
 /// constant function.
 template <class F, class... A>
 struct FunctionCall {
-  static constexpr bool fits() { return fit_of_call<F, A...>() == Fit::kCalls; }
+  static constexpr bool fits() { return fit_of_call<F, A...>() == CallFit::kCalls; }
   /// Whether the verb says what to write.
-  static constexpr bool refuses() { return fit_of_call<F, A...>() == Fit::kRefuses; }
-  static constexpr bool is_broken() { return fit_of_call<F, A...>() == Fit::kBroken; }
+  static constexpr bool refuses() { return fit_of_call<F, A...>() == CallFit::kRefuses; }
+  static constexpr bool is_broken() { return fit_of_call<F, A...>() == CallFit::kBroken; }
   /// The call. If the function is broken, the compiler reports the error once, here or earlier.
   static decltype(auto) call(F& fn, A&&... arguments) { return fn(static_cast<A&&>(arguments)...); }
   /// A call that is never made. Gives the result type of a call that fits. Of a broken function the
@@ -194,24 +194,24 @@ constexpr bool gives() {
 }
 
 template <class F, class... A>
-constexpr Fit fit_of_call() {
+constexpr CallFit fit_of_call() {
   using Class = std::remove_const_t<F>;
   if constexpr (CallableInManyWays<Class>) {
     constexpr Selected kSelected = select_beside_fallback<Class, A...>();
     if constexpr (kSelected == Selected::kNeither) {
       constexpr bool kCalls =
           requires(F& fn) { FunctionCall<F, A...>::call(fn, std::declval<A>()...); };
-      return kCalls ? Fit::kCalls : Fit::kBroken;
+      return kCalls ? CallFit::kCalls : CallFit::kBroken;
     } else if constexpr (kSelected == Selected::kFallback) {
       constexpr bool kRefuses = takes_anything<Class>() && !has_unknown_type<F, A...>();
-      return kRefuses ? Fit::kRefuses : Fit::kBroken;
+      return kRefuses ? CallFit::kRefuses : CallFit::kBroken;
     }
   }
   if constexpr (requires(F& fn) { fn(std::declval<A>()...); }) {
-    return Fit::kCalls;
+    return CallFit::kCalls;
   } else {
     constexpr bool kBroken = !CallableInManyWays<Class> && has_unknown_type<F, A...>();
-    return kBroken ? Fit::kBroken : Fit::kRefuses;
+    return kBroken ? CallFit::kBroken : CallFit::kRefuses;
   }
 }
 
