@@ -65,6 +65,7 @@ std::string to_string(const VariableOptions& options) {
   text.add("trainable", options.trainable, usual.trainable);
   text.add("synchronization", options.synchronization, usual.synchronization,
            {"belfry::Synchronization", kSynchronizations});
+  text.add("devices", options.devices, {});
   return text.text();
 }
 

@@ -170,6 +170,9 @@ TEST_F(Printing, OfOptionsIsCodeThatCompiles) {
                                          .aggregation = belfry::Aggregation::kOnlyFirst,
                                          .trainable = false,
                                          .synchronization = belfry::Synchronization::kOnRead});
+  EXPECT_PRINTS_ITSELF(
+      VariableOptions,
+      {.devices = {belfry::DeviceSpec::parse("/job:localhost/replica:0/task:0/device:GPU:1")}});
   EXPECT_PRINTS_ITSELF(VariableOptions, {.aggregation = static_cast<belfry::Aggregation>(9)});
   EXPECT_PRINTS_ITSELF(DistributeOptions, {.end_of_data = belfry::EndOfData::kDropPartialStep});
   EXPECT_PRINTS_ITSELF(DistributeOptions, {.end_of_data = static_cast<belfry::EndOfData>(0)});

@@ -86,6 +86,34 @@ TEST_F(VariableScopes, OfPlacesNestAndTheInnerOneWins) {
   EXPECT_THAT(strategy_.variable(1.0).devices(), ElementsAre(backend_.device_spec(0)));
 }
 
+TEST_F(VariableScopes, LeaveDevicesThatOptionsName) {
+  testing::asserts("SEM-47");
+  const DeviceSpec first = backend_.device_spec(0);
+  const DeviceSpec second = backend_.device_spec(1);
+  EXPECT_THAT(strategy_.variable(1.0, {.devices = {second}}).devices(), ElementsAre(second));
+  const VariableScope scope = strategy_.colocate_variables_with({first});
+  EXPECT_THAT(strategy_.mirrored_variable(1.0, {.devices = {second}}).devices(),
+              ElementsAre(second));
+  EXPECT_EQ(code_of([&] { strategy_.variable(1.0, {.devices = {second, second}}); }),
+            ErrorCode::kDuplicateDevice);
+}
+
+// A creator decides for its scope: an inner scope has decided before, an outer scope is not asked.
+TEST_F(VariableScopes, OfCreatorsNameDevices) {
+  testing::asserts("SEM-47");
+  const DeviceSpec first = backend_.device_spec(0);
+  const DeviceSpec second = backend_.device_spec(1);
+  const VariableScope outer = strategy_.colocate_variables_with({first});
+  const VariableScope creator = strategy_.variable_creator_scope(
+      [&](VariableOptions& options) { options.devices = {second}; });
+  EXPECT_THAT(strategy_.variable(1.0).devices(), ElementsAre(second));
+  {
+    const VariableScope inner = strategy_.colocate_variables_with({first});
+    EXPECT_THAT(strategy_.variable(1.0).devices(), ElementsAre(first));
+  }
+  EXPECT_THAT(strategy_.variable(1.0, {.devices = {first}}).devices(), ElementsAre(first));
+}
+
 TEST_F(VariableScopes, LeaveSomeReplicasWithoutAComponent) {
   testing::asserts("SEM-47");
   const VariableScope scope = strategy_.colocate_variables_with({backend_.device_spec(1)});

@@ -84,11 +84,22 @@ namespace {
   throw InvalidArgumentError(std::move(report));
 }
 
+// The first decision stands.
+void place_as_asked(const VariableOptions& options, VariableInfo& info, CallSite site) {
+  if (options.devices.empty() || info.places.size() != 0) return;
+  info.places = places_on(*info.owner, options.devices, site);
+}
+
 // Inner scopes win: creators are asked from the innermost out, and see the changes of inner
 // creators.
-void apply_rules(const VariableRules* rules, VariableOptions& options, VariableInfo& info) {
+void apply_rules(const VariableRules* rules, VariableOptions& options, VariableInfo& info,
+                 CallSite site) {
+  place_as_asked(options, info, site);
   for (; rules != nullptr; rules = rules->outer) {
-    if (rules->creator) rules->creator(options);
+    if (rules->creator) {
+      rules->creator(options);
+      place_as_asked(options, info, site);
+    }
     if (rules->replica_local && options.synchronization == Synchronization::kAuto) {
       options.synchronization = Synchronization::kOnRead;
       if (options.aggregation == Aggregation::kNone) options.aggregation = *rules->replica_local;
@@ -245,7 +256,7 @@ VariableInfo describe_variable(StrategyCore& core, VariableOptions options, Call
   info.first_replica = core.first_replica();
   const CurrentContext* context = current_context();
   const Synchronization asked = options.synchronization;
-  if (context != nullptr) apply_rules(context->variables, options, info);
+  apply_rules(context == nullptr ? nullptr : context->variables, options, info, site);
   info.name = std::move(options.name);
   require_possible(info, options, site);
   require_kept(asked, info, options.synchronization, site);

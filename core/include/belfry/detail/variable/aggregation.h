@@ -3,10 +3,12 @@
 #pragma once
 
 #include "belfry/detail/prints.h"
+#include "belfry/device_spec.h"
 #include "belfry/reduce_op.h"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace belfry {
 
@@ -44,6 +46,8 @@ struct VariableOptions {
   Aggregation aggregation = Aggregation::kNone;  ///< For assignments in replicas, or for reads.
   bool trainable = true;                         ///< Always false for replica-local variables.
   Synchronization synchronization = Synchronization::kAuto;  ///< For Strategy::variable alone.
+  /// The devices of the components, some of the strategy's; empty: by the enclosing scopes.
+  std::vector<DeviceSpec> devices{};
 };
 
 /// The options as an initializer that compiles, without members of their usual value:
