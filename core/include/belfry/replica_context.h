@@ -56,8 +56,9 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext> {
   /// `merge_call(merge_fn, args...)` or `merge_call(tag, merge_fn, args...)`: waits until every
   /// replica has arrived here, calls `merge_fn(CrossReplicaContext&, const PerReplica<A>&...)`
   /// once, and returns the result: the component of a PerReplica or Mirrored (through nests), a
-  /// copy of any other value, nothing for void (SEM-2 to SEM-9, SEM-13). Lvalue arguments are
-  /// copied into the merge, rvalues moved. merge_call_at takes the call site of a wrapper.
+  /// copy of any other value, nothing for void (SEM-2 to SEM-9, SEM-13). A merge_fn that takes
+  /// `Strategy&` first gets the strategy in place of the context. Lvalue arguments are copied into
+  /// the merge, rvalues moved. merge_call_at takes the call site of a wrapper.
   /// Order: the host blocks until all replicas have arrived and merge_fn has returned; device work
   /// that merge_fn enqueued may still be running.
   /// Throws, from `run`: exceptions of merge_fn; MergeMismatchError; InvalidArgumentError

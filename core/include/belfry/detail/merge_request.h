@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/on_replicas.h"
+#include "belfry/detail/refused.h"
 #include "belfry/detail/strategy/run_options.h"
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 namespace belfry {
 
 class CrossReplicaContext;
+class Strategy;
 
 namespace detail {
 
@@ -81,6 +83,9 @@ const void* identity_of(const F& fn) {
   }
 }
 
+/// The strategy of a context.
+Strategy& strategy_of(CrossReplicaContext& cross);
+
 /// The type that a replica receives for a result of merge_fn.
 template <class Returned>
 struct MergeResult : Component<OnReplicas<Returned>> {};
@@ -93,12 +98,12 @@ struct MergeResult<void> {
 /// the merge, rvalues moved.
 template <MergeKind Kind, class F, class... Args>
 struct MergeCall : MergeRequest {
-  static_assert(std::is_invocable_v<const F&, CrossReplicaContext&,
-                                    const Grouped<std::remove_cvref_t<Args>>&...>,
+  static_assert(MergeFunctionCall<F, Args...>::fits(),
                 "merge_fn is called as merge_fn(CrossReplicaContext&, const PerReplica<A>&...): "
                 "one PerReplica for each argument of merge_call, variables as they are");
-  using Returned = std::invoke_result_t<const F&, CrossReplicaContext&,
-                                        const Grouped<std::remove_cvref_t<Args>>&...>;
+  using First = MergeFirst<F, Args...>;
+  using Returned =
+      std::invoke_result_t<const F&, First&, const Grouped<std::remove_cvref_t<Args>>&...>;
   static constexpr bool kVoid = std::is_void_v<Returned>;
   using Result = typename MergeResult<std::remove_cvref_t<Returned>>::type;
 
@@ -130,6 +135,14 @@ struct MergeCall : MergeRequest {
   std::optional<Result> result{};
 
  private:
+  static First& first_argument(CrossReplicaContext& cross) {
+    if constexpr (std::is_same_v<First, Strategy>) {
+      return strategy_of(cross);
+    } else {
+      return cross;
+    }
+  }
+
   static MergeCall& at(MergeRequest* const* requests, int replica) {
     return static_cast<MergeCall&>(*requests[replica]);
   }
@@ -182,9 +195,10 @@ struct MergeCall : MergeRequest {
     const std::tuple<Grouped<std::remove_cvref_t<Args>>...> grouped{
         group<I>(requests, present, functions, static_cast<Room<I>&>(rooms))...};
     if constexpr (kVoid) {
-      fn(cross, std::get<I>(grouped)...);
+      fn(first_argument(cross), std::get<I>(grouped)...);
     } else {
-      const std::remove_cvref_t<Returned> returned = fn(cross, std::get<I>(grouped)...);
+      const std::remove_cvref_t<Returned> returned =
+          fn(first_argument(cross), std::get<I>(grouped)...);
       const CallSite site = at(requests, present.id(0)).site;
       if constexpr (holds_mirrored_on<std::remove_cvref_t<Returned>>()) {
         hand_out(requests, present, on_replicas(cross, returned, present, site), site);

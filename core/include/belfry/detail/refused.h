@@ -19,6 +19,7 @@ namespace belfry {
 
 class CrossReplicaContext;
 class ReplicaContext;
+class Strategy;
 
 namespace detail {
 
@@ -53,10 +54,24 @@ constexpr bool require_fetch_function() {
 template <class F, class... Args>
 using ReplicaFunctionCall =
     FunctionCall<const std::remove_reference_t<F>, ReplicaContext&, const ComponentOf<Args>&...>;
-/// The call of the function of merge_call.
+/// The call of the function of merge_call, with a context or the strategy first.
+template <class First, class F, class... Args>
+using MergeFunctionCallWith = FunctionCall<const std::remove_reference_t<F>, First&,
+                                           const Grouped<std::remove_cvref_t<Args>>&...>;
+/// Whether a merge function takes the strategy first, and no context. A function that takes
+/// anything is not tried with the strategy.
 template <class F, class... Args>
-using MergeFunctionCall = FunctionCall<const std::remove_reference_t<F>, CrossReplicaContext&,
-                                       const Grouped<std::remove_cvref_t<Args>>&...>;
+constexpr bool takes_strategy() {
+  if constexpr (MergeFunctionCallWith<CrossReplicaContext, F, Args...>::refuses()) {
+    return !MergeFunctionCallWith<Strategy, F, Args...>::refuses();
+  } else {
+    return false;
+  }
+}
+template <class F, class... Args>
+using MergeFirst = std::conditional_t<takes_strategy<F, Args...>(), Strategy, CrossReplicaContext>;
+template <class F, class... Args>
+using MergeFunctionCall = MergeFunctionCallWith<MergeFirst<F, Args...>, F, Args...>;
 
 /// Whether a call fits, and no call inside the function is refused.
 template <class Call>

@@ -20,4 +20,6 @@ std::vector<DeviceSpec> CrossReplicaContext::devices() const {
   return specs;
 }
 
+Strategy& detail::strategy_of(CrossReplicaContext& cross) { return cross.strategy(); }
+
 }  // namespace belfry
