@@ -191,6 +191,7 @@ TEST(StrategyVerbs, Configure) {
   testing::asserts("SEM-150");
   on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
     strategy.configure({.report_overflow = true});
+    EXPECT_TRUE(strategy.options().report_overflow);
     EXPECT_THROW(strategy.run([](ReplicaContext& replica) {
       return replica.all_reduce(ReduceOp::kSum, std::int8_t{100});
     }),

@@ -43,13 +43,19 @@ std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& 
   return devices;
 }
 
+// The log hears of this call, and may be gone at the next.
+void set_options(detail::StrategyCore& core, const StrategyOptions& options, CallSite site) {
+  StrategyOptions named = options;
+  named.log = nullptr;
+  core.reductions().configure(options, site);
+  core.set_options(std::move(named));
+}
+
 }  // namespace
 
 Strategy::Strategy(Backend& backend, const StrategyOptions& options, CallSite site)
     : core_(*this, *this, backend, named_devices(backend, options.devices, site)), cross_(core_) {
-  core_.reductions().configure(options, site);
-  core_.set_requires_names(options.require_names);
-  core_.set_reports_overflow(options.report_overflow);
+  set_options(core_, options, site);
 }
 
 Strategy::~Strategy() = default;
@@ -104,9 +110,7 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
                                "the devices of a strategy cannot change",
                                "its variables live there: make another strategy", site);
   }
-  core_.reductions().configure(options, site);
-  core_.set_requires_names(options.require_names);
-  core_.set_reports_overflow(options.report_overflow);
+  set_options(core_, options, site);
 }
 
 Placement Strategy::placement(int replica, CallSite site) {

@@ -69,6 +69,48 @@ TEST(Strategies, RefuseUnknownOrders) {
   EXPECT_EQ(code_of([&] { strategy.configure(none); }), ErrorCode::kInvalidArgument);
 }
 
+TEST(Strategies, KnowTheOptionsThatWereNamedLast) {
+  testing::asserts("SEM-126");
+  HostBackend backend(2);
+  int lines = 0;
+  const StrategyOptions named{.devices = {backend.device_spec(1)},
+                              .order = ReductionOrder::kTree,
+                              .log = [&](const std::string&) { ++lines; },
+                              .require_names = true};
+  MirroredStrategy strategy(backend, named);
+  StrategyOptions without_log = named;
+  without_log.log = nullptr;
+  EXPECT_EQ(to_string(strategy.options()), to_string(without_log));
+  const StrategyOptions again = strategy.options();
+  strategy.configure({.report_overflow = true});
+  EXPECT_EQ(to_string(strategy.options()), to_string(StrategyOptions{.report_overflow = true}));
+  strategy.configure(again);
+  EXPECT_EQ(to_string(strategy.options()), to_string(without_log));
+  // Of refused options nothing is kept.
+  const StrategyOptions none{.order = static_cast<ReductionOrder>(99)};
+  EXPECT_EQ(code_of([&] { strategy.configure(none); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(to_string(strategy.options()), to_string(without_log));
+  EXPECT_EQ(lines, 1);
+}
+
+int sum_of(Strategy& strategy, const PerReplica<int>& values) {
+  return strategy.cross_replica().reduce(ReduceOp::kSum, values).value();
+}
+
+TEST(Strategies, AreGivenToMergeFunctionsThatAskForOne) {
+  testing::asserts("SEM-3");
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  const auto sums = strategy.run([&](ReplicaContext& replica) {
+    const int by_name = replica.merge_call(sum_of, replica.replica_id());
+    const bool is_own = replica.merge_call(
+        MergeTag{"owner"}, [&](const Strategy& given) { return &given == &strategy; });
+    replica.merge_call([](Strategy& given) { given.cross_replica().broadcast(1); });
+    return is_own ? by_name : -1;
+  });
+  EXPECT_THAT(sums, ElementsAre(3, 3, 3));
+}
+
 TEST(Strategies, NameTheDevicesThereAre) {
   HostBackend backend(2);
   DeviceSpec unknown = backend.device_spec(0);

@@ -6,6 +6,7 @@
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/prints.h"
+#include "belfry/detail/strategy/options.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
 #include "belfry/strategy_hooks.h"
@@ -20,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry {
@@ -139,11 +141,12 @@ class StrategyCore {
   StrategyReductions& reductions() { return reductions_; }
   StrategyStatistics& statistics() { return statistics_; }
   /// Whether merges that a replica reaches again in a run need a tag (SEM-133); read once a run.
-  bool requires_names() const { return requires_names_; }
-  void set_requires_names(bool required) { requires_names_ = required; }
+  bool requires_names() const { return options_.require_names; }
   /// Whether sums of integers that leave their type are errors (SEM-157).
-  bool reports_overflow() const { return reports_overflow_; }
-  void set_reports_overflow(bool reported) { reports_overflow_ = reported; }
+  bool reports_overflow() const { return options_.report_overflow; }
+  /// The options that were named last, without the log.
+  const StrategyOptions& options() const { return options_; }
+  void set_options(StrategyOptions options) { options_ = std::move(options); }
   std::optional<ErrorReport>& last_failure() { return last_failure_; }
 
   /// A context that is cross-replica for this strategy, on replica 0's device.
@@ -237,8 +240,7 @@ class StrategyCore {
   std::optional<ErrorReport> last_failure_;
   HookDepth hook_depth_;
   std::uint64_t variables_ = 0;
-  bool requires_names_ = false;
-  bool reports_overflow_ = false;
+  StrategyOptions options_{};
   // Owned by the handles.
   std::vector<std::weak_ptr<VariableRecord>> living_;
   std::atomic<bool> running_{false};

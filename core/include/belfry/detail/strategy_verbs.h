@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/function_call.h"
+#include "belfry/detail/strategy/options.h"
 #include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/device_spec.h"
@@ -49,6 +50,9 @@ class StrategyVerbs {
   auto variable(const MergeTag& tag, const Init& init, VariableOptions options = {}) {
     return self().variable(init, std::move(options), tag);
   }
+
+  /// The options of the constructor or of the last `configure`, without the log.
+  const StrategyOptions& options() { return self().cross_replica().core().options(); }
 
   /// Mirrored variables made in the scope have a single component, on `device`. Every replica sees
   /// the component, replicas elsewhere as a copy, and an update is computed once (SEM-47, SEM-111).
