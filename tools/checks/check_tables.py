@@ -3,9 +3,9 @@
 """Checks tables of pages against headers and tests, and planted faults against the tree.
 
 mapping     Each row of the page of other systems' names has a name, its spelling in belfry, and its
-            proof. `test`: the test uses every spelling in code type; a name in capitals: a section
-            that must not compile; `none`: belfry has nothing of the kind. Every name that the test
-            uses or the headers declare is on the page.
+            proof. `test`: the tests use every spelling in code type; a name in capitals: a section
+            that must not compile; `none`: belfry has nothing of the kind. Every name that the tests
+            use or the headers declare is on the page.
 processes   Every public function of strategies, contexts and checkpoints has a row in the table of
             verbs, and every row has a test. A function `verb_at` belongs to the row of `verb`.
 overridden  A page of decisions names each row of the conformance catalogue that is overridden:
@@ -22,7 +22,7 @@ import planted_faults
 
 MAPPING = "docs/tf_mapping.md"
 SPACE = "to" + "wer"
-MAPPING_TEST = f"core/extras/{SPACE}/src/{SPACE}_test.cpp"
+MAPPING_TESTS = rf"core/extras/{SPACE}/src/\w+_test\.cpp$"
 
 PROCESSES = "docs/processes.md"
 PARTS = {"all", "own", "BF-080"}
@@ -58,10 +58,11 @@ def spelling(quoted):
     return name[0] if name[0].startswith(f"{SPACE}::") else name[0].rpartition("::")[2]
 
 
-def mapped_names(files):
-    """Returns the names of the namespace that the headers declare or the test uses."""
-    names = set(re.findall(rf"\b{SPACE}::(\w+)", files.text(MAPPING_TEST)))
-    for path in files.named(rf"core/extras/{SPACE}/include/belfry/{SPACE}(/verbs|/input)?\.h$"):
+def mapped_names(files, tests):
+    """Returns the names of the namespace that the headers declare or the tests use."""
+    names = set(re.findall(rf"\b{SPACE}::(\w+)", tests))
+    headers = r"(/verbs|/input|/values|/variables)?\.h$"
+    for path in files.named(rf"core/extras/{SPACE}/include/belfry/{SPACE}{headers}"):
         for declared in cpp.declarations(files.text(path)):
             is_named = (declared.spaces == f"belfry::{SPACE}" and not declared.owner
                         and (declared.kind != "function" or declared.body is not None))
@@ -74,7 +75,8 @@ def mapped_names(files):
 
 
 def check_mapping(files, report):
-    test, text = files.text(MAPPING_TEST), files.text(MAPPING)
+    text = files.text(MAPPING)
+    tests = "\n".join(files.text(path) for path in files.named(MAPPING_TESTS))
     sections = {name for path in files.named(r"core/src/compile_fail/\w+\.cpp$")
                 for name in cpp.SECTION.findall(files.text(path))}
     for number, cells in page.Page(text).rows():
@@ -83,13 +85,13 @@ def check_mapping(files, report):
             report.error(where, "a row that is not name, belfry, shown by")
         elif cells[2] == "test":
             for each in map(spelling, quoted):
-                if not contains(test, each):
-                    report.error(where, f"{MAPPING_TEST} does not use {each}")
+                if not contains(tests, each):
+                    report.error(where, f"no test of core/extras/{SPACE} uses {each}")
             if not quoted:
                 report.error(where, "the row names nothing that the test could use")
         elif cells[2] != "none" and cells[2] not in sections:
             report.error(where, f"no file of core/src/compile_fail has a section {cells[2]}")
-    for name in sorted(mapped_names(files)):
+    for name in sorted(mapped_names(files, tests)):
         if not contains(text, f"{SPACE}::{name}"):
             report.error(MAPPING, f"{SPACE}::{name} has no row")
 

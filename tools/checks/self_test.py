@@ -233,11 +233,11 @@ CITATIONS = [
 MAPPING = [
     ({"docs/tf_mapping.md": MAPPED + f"| `z` | `{OLD}::other` | test |\n"
       "| `z` | no | NO_OTHER_CALL |\n| `z` | words | test |\n| `z` | none |\n"},
-     [f"tf_mapping.md:8: {OLD_TEST} does not use {OLD}::other",
+     [f"tf_mapping.md:8: no test of core/extras/{OLD} uses {OLD}::other",
       "tf_mapping.md:9: no file of core/src/compile_fail has a section NO_OTHER_CALL",
       "tf_mapping.md:10: the row names nothing", "tf_mapping.md:11: a row that is not name"]),
     ({"docs/tf_mapping.md": MAPPED.replace("::id", "::no")},
-     [f"{OLD_TEST} does not use", f"{OLD}::id has no row"]),
+     [f"no test of core/extras/{OLD} uses", f"{OLD}::id has no row"]),
 ]
 
 PROCESSES = [

@@ -3,6 +3,7 @@
 
 // Properties of belfry/tower.h that show only with drawn orders and devices that take time.
 #include "belfry/sim/backend.h"
+#include "belfry/sim/cluster.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/tower.h"
 
@@ -69,6 +70,30 @@ TEST(TowersInTheLog, AGroupIsDoneWithTheWork) {
   EXPECT_FALSE(all.done());
   all.wait();
   EXPECT_TRUE(all.done());
+}
+
+// A program for each host, or one program for all devices.
+TEST(TowersOfSeveralHosts, AreBetweenGraphs) {
+  int hosts = 0;
+  sim::Cluster{{.hosts = 3, .devices = 2, .seed = 7}}.run([&](sim::Host& host) {
+    tower::MirroredStrategy own{host.backend()};
+    EXPECT_FALSE(tower::between_graph(own));
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    EXPECT_TRUE(tower::between_graph(strategy));
+    const auto merged = tower::run(strategy, [](tower::TowerContext& ctx) {
+      EXPECT_TRUE(tower::between_graph(ctx));
+      return tower::merge_call(
+          ctx,
+          [](tower::DistributionStrategy& distribution, const tower::PerDevice<int>& ids) {
+            EXPECT_TRUE(tower::between_graph(distribution));
+            return tower::reduce(distribution, "sum", ids).value() +
+                   100 * tower::num_towers(distribution);
+          },
+          tower::tower_id(ctx));
+    });
+    for (int sum : merged) hosts += sum == 615 ? 1 : 0;  // 0 + 1 + ... + 5, of 6 towers.
+  });
+  EXPECT_EQ(hosts, 6);
 }
 
 }  // namespace

@@ -5,7 +5,42 @@
 
 #include "belfry/error.h"
 
-namespace belfry::tower::detail {
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::tower {
+
+ReductionVariableGetter::ReductionVariableGetter(Method method)
+    : VariableGetter([by = aggregation_of(method.op)](VariableOptions& options) {
+        if (options.synchronization != Synchronization::kAuto) return;
+        options.synchronization = Synchronization::kOnRead;
+        if (options.aggregation == Aggregation::kNone) options.aggregation = by;
+      }) {}
+
+ColocatedVariableGetter::ColocatedVariableGetter(std::vector<DeviceSpec> devices, CallSite site)
+    : VariableGetter([devices](VariableOptions& options) {
+        if (options.devices.empty()) options.devices = devices;
+      }) {
+  if (devices.empty()) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "variables need at least one device",
+                               "name devices of the strategy", site);
+  }
+}
+
+void configure(Strategy& of, StrategyOptions session_config, CallSite site) {
+  const StrategyOptions& named = of.options();
+  if (!session_config.order) session_config.order = named.order;
+  if (!session_config.cross_device_ops) session_config.cross_device_ops = named.cross_device_ops;
+  if (session_config.links.empty()) session_config.links = named.links;
+  session_config.require_names = session_config.require_names || named.require_names;
+  session_config.report_overflow = session_config.report_overflow || named.report_overflow;
+  of.configure(session_config, site);
+}
+
+namespace detail {
 
 void require_mean_of_mirrored(ReduceOp op, CallSite site) {
   if (op == ReduceOp::kMean) return;
@@ -21,4 +56,21 @@ void require_current(const ReplicaContext& tower, CallSite site) {
                      "use the ReplicaContext& that this replica's function was given", site);
 }
 
-}  // namespace belfry::tower::detail
+std::int64_t common_length(const std::vector<std::size_t>& lengths, CallSite site) {
+  if (lengths.empty()) {
+    throw InvalidArgumentError(ErrorCode::kShape, "a dataset of no arrays",
+                               "name at least one array", site);
+  }
+  for (const std::size_t length : lengths) {
+    if (length == lengths.front()) continue;
+    throw InvalidArgumentError(ErrorCode::kShape,
+                               "arrays of " + std::to_string(lengths.front()) + " and of " +
+                                   std::to_string(length) + " elements in one dataset",
+                               "give arrays of equal length: element k has element k of each array",
+                               site);
+  }
+  return static_cast<std::int64_t>(lengths.front());
+}
+
+}  // namespace detail
+}  // namespace belfry::tower

@@ -4,6 +4,7 @@
 // The arguments that the functions of belfry/tower.h hand on to the functions beside their names;
 // tower_test.cpp uses each function once.
 #include "belfry/backend/host_backend.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/tower.h"
@@ -12,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -81,13 +83,59 @@ TEST_F(TowerNames, TheMeanOfAMirroredValueMayHaveADestination) {
 }
 
 // 2^24 + 1 is a tie that goes to 2^24: a tree of four adds 1 and 1 before.
-TEST(TowerConfiguration, OfNoOptionsAsksForNoOrder) {
+TEST(TowerConfiguration, KeepsTheOrderThatWasNamed) {
   HostBackend backend(4);
   tower::MirroredStrategy strategy(backend, {.order = ReductionOrder::kTree});
   const tower::PerDevice<float> values{16777216.0F, 1.0F, 1.0F, 1.0F};
-  EXPECT_EQ(tower::reduce(strategy, "sum", values).value(), 16777218.0F);
+  const auto sum = [&] { return tower::reduce(strategy, "sum", values).value(); };
+  EXPECT_EQ(sum(), 16777218.0F);
   tower::configure(strategy);
-  EXPECT_EQ(tower::reduce(strategy, "sum", values).value(), 16777216.0F);
+  EXPECT_EQ(sum(), 16777218.0F);
+  tower::configure(strategy, {.require_names = true});
+  EXPECT_EQ(sum(), 16777218.0F);
+  tower::configure(strategy, {.order = ReductionOrder::kReplicaOrder});
+  EXPECT_EQ(sum(), 16777216.0F);
+  strategy.configure({.order = ReductionOrder::kTree});
+  tower::configure(strategy);
+  EXPECT_EQ(sum(), 16777218.0F);
+}
+
+// Each option in turn is named by the strategy, and left out by the configuration.
+TEST(TowerConfiguration, KeepsEachOptionThatWasNamed) {
+  HostBackend backend(2);
+  const auto kept = [&](const StrategyOptions& named) {
+    tower::MirroredStrategy strategy(backend, named);
+    tower::configure(strategy);
+    return to_string(strategy.options());
+  };
+  StrategyOptions each;
+  each.order = ReductionOrder::kRing;
+  EXPECT_EQ(kept(each), to_string(each));
+  each = {};
+  each.cross_device_ops = std::make_shared<RingAllReduce>();
+  EXPECT_EQ(kept(each), to_string(each));
+  each = {};
+  each.links = {{1}, {0}};
+  EXPECT_EQ(kept(each), to_string(each));
+  each = {};
+  each.require_names = true;
+  EXPECT_EQ(kept(each), to_string(each));
+  each = {};
+  each.report_overflow = true;
+  EXPECT_EQ(kept(each), to_string(each));
+}
+
+// A log is for the call that names the log: its function may be gone later.
+TEST(TowerConfiguration, TellsTheLogOfItsOwnOptions) {
+  HostBackend backend(2);
+  int lines = 0;
+  const auto log = [&](const std::string&) { ++lines; };
+  tower::MirroredStrategy strategy(backend, {.log = log});
+  EXPECT_EQ(lines, 1);
+  tower::configure(strategy);
+  EXPECT_EQ(lines, 1);
+  tower::configure(strategy, {.log = log});
+  EXPECT_EQ(lines, 2);
 }
 
 TEST_F(TowerNames, TheUpdateDeviceIsThatOfAFunctionCalledForEach) {

@@ -8,6 +8,8 @@
 #include "belfry/nest.h"
 #include "belfry/strategies.h"
 #include "belfry/tower/call.h"
+#include "belfry/tower/values.h"
+#include "belfry/tower/variables.h"
 #include "belfry/variable.h"
 
 #include <string>
@@ -18,7 +20,8 @@
 /// The older words: a tower is a replica. Every name of earlier systems, as an alias or a function
 /// of belfry's; docs/tf_mapping.md lists them. Functions take a strategy, or the context of the
 /// function, first, and reductions by name or as a ReduceOp. Behaviour and errors are those of the
-/// functions in the list; `InTower` and `CrossTower` stand for the contexts.
+/// functions in the list; `InTower`, `CrossTower`, `OfStrategy` and `Around` stand for the
+/// contexts.
 namespace belfry::tower {
 
 // Types.
@@ -33,24 +36,11 @@ using InTowerContext = belfry::ReplicaContext;
 using ReplicaContext = belfry::ReplicaContext;
 using CrossTowerContext = belfry::CrossReplicaContext;
 using DeviceSpecification = belfry::DeviceSpec;
-using VariableGetter = belfry::VariableCreator;
-using ColocatedVariableGetter = belfry::VariableScope;
-using ReductionVariableGetter = belfry::VariableScope;
 using Reduction = belfry::ReduceOp;
 inline constexpr Reduction kSumReduction = ReduceOp::kSum;
 inline constexpr Reduction kMeanReduction = ReduceOp::kMean;
-template <class T>
-using DistributedValue = belfry::PerReplica<T>;
-template <class T>
-using PerDevice = belfry::PerReplica<T>;
-template <class T>
-using MirroredValue = belfry::Mirrored<T>;
-template <class T>
-using TowerLocalVariable = belfry::ReplicaLocalVariable<T>;
 template <class D>
 concept Destination = belfry::Destination<D>;
-template <class T>
-concept Distributable = belfry::Nest<T>;
 
 // The current context and device (SEM-16).
 inline TowerContext* get_tower_context() { return current_replica(); }
@@ -70,72 +60,38 @@ inline int tower_id(const TowerContext& tower) { return tower.replica_id(); }
 inline int replica_id_in_sync_group(const ReplicaContext& replica) { return replica.replica_id(); }
 inline std::string device(const TowerContext& tower) { return to_string(tower.device()); }
 inline std::vector<std::string> devices(const ReplicaContext& replica) { return {device(replica)}; }
-inline Strategy& distribution_strategy(const TowerContext& tower) { return tower.strategy(); }
-inline Strategy& strategy(const ReplicaContext& replica) { return replica.strategy(); }
 
-// Properties of a tower's context or a strategy.
+// Properties of a context.
 template <class Context>
-int num_towers(const Context& context) {
-  return context.num_replicas();
+Strategy& distribution_strategy(const Context& context) {
+  return context.strategy();
 }
 template <class Context>
-int num_replicas_in_sync(const Context& context) {
-  return context.num_replicas();
-}
-template <class Context>
-bool is_single_tower(const Context& context) {
-  return context.num_replicas() == 1;
+Strategy& strategy(const Context& context) {
+  return context.strategy();
 }
 
-// Properties of a strategy.
-inline std::vector<DeviceSpec> worker_devices(const Strategy& of) { return of.worker_devices(); }
-inline std::vector<DeviceSpec> parameter_devices(const Strategy& of) {
-  return of.parameter_devices();
+// Properties of a context or a strategy.
+inline int num_towers(OfStrategy of) { return of.strategy.num_replicas(); }
+inline int num_replicas_in_sync(OfStrategy of) { return of.strategy.num_replicas(); }
+inline bool is_single_tower(OfStrategy of) { return of.strategy.num_replicas() == 1; }
+inline std::vector<DeviceSpec> worker_devices(OfStrategy of) {
+  return of.strategy.worker_devices();
 }
-inline PerReplica<int> worker_device_index(const Strategy& of) { return of.worker_device_index(); }
-/// Whether each process has a program of its own: no strategy of belfry has several processes.
-constexpr bool between_graph(const Strategy&) { return false; }
-template <class... V>
-std::vector<DeviceSpec> non_slot_devices(Strategy& of, const V&... variables) {
-  return of.non_slot_devices(variables...);
+inline std::vector<DeviceSpec> parameter_devices(OfStrategy of) {
+  return of.strategy.parameter_devices();
+}
+inline PerReplica<int> worker_device_index(OfStrategy of) {
+  return of.strategy.worker_device_index();
+}
+/// Whether each process of a group has a program of its own.
+inline bool between_graph(OfStrategy of) {
+  return dynamic_cast<const MultiWorkerMirroredStrategy*>(&of.strategy) != nullptr;
 }
 
-// Scopes: an object that ends with its block, or a function that takes the block.
-inline Scope scope(Strategy& of, CallSite site = CallSite::here()) { return of.scope(site); }
-inline VariableScope tower_local_var_scope(Strategy& of, Method method,
-                                           CallSite site = CallSite::here()) {
-  return of.replica_local_variable_scope(method.op, site);
-}
-inline VariableScope tower_local_var_scope(TowerContext& tower, Method method,
-                                           CallSite site = CallSite::here()) {
-  detail::require_current(tower, site);
-  return tower.strategy().replica_local_variable_scope(method.op, site);
-}
-template <class Place>
-VariableScope colocate_vars_with(Strategy& of, const Place& place,
-                                 CallSite site = CallSite::here()) {
-  return of.colocate_variables_with(place, site);
-}
-template <class Block>
-decltype(auto) tower_local_variable_scope(Strategy& of, Method method, Block&& block,
-                                          CallSite site = CallSite::here()) {
-  const VariableScope inside = of.replica_local_variable_scope(method.op, site);
-  return std::forward<Block>(block)();
-}
-template <class Place, class Block>
-decltype(auto) colocate_variables_with(Strategy& of, const Place& place, Block&& block,
-                                       CallSite site = CallSite::here()) {
-  const VariableScope inside = of.colocate_variables_with(place, site);
-  return std::forward<Block>(block)();
-}
-template <class T>
-bool variable_created_in_scope(Strategy& of, const VariableHandle<T>& variable) {
-  return of.created_in_scope(variable);
-}
-inline void configure(Strategy& of, const StrategyOptions& session_config = {},
-                      CallSite site = CallSite::here()) {
-  of.configure(session_config, site);
-}
+/// Finds the configuration of the strategy. Options that `session_config` leaves out keep what was
+/// named when the strategy was made or configured; checks that are on stay on.
+void configure(Strategy& of, StrategyOptions session_config = {}, CallSite site = CallSite::here());
 
 // Running: fn(TowerContext&, args...), or fn(args...), which asks get_tower_context for the
 // context.
@@ -166,7 +122,8 @@ auto for_each_tower(CrossTower at, const F& fn, const Args&... args) {
   return detail::run_in_towers(at, true, fn, args...);
 }
 
-// In a tower. A tag may name the merge (SEM-132).
+// In a tower. A tag may name the merge (SEM-132). The function is called as
+// merge_fn(DistributionStrategy&, const PerDevice<A>&...), or with a CrossTowerContext& first.
 template <belfry::detail::FirstWithoutSite<belfry::detail::calls::MergeCall> F, class... Args>
 auto merge_call(InTower at, F&& merge_fn, Args&&... args) {
   return belfry::detail::calls::MergeCall::at(at.replica, at.site, std::forward<F>(merge_fn),

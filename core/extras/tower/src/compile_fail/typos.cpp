@@ -55,6 +55,7 @@ void towers(Strategy& strategy, const MirroredVariable<double>& weight, double r
 
 void merges(tower::TowerContext& tower, double rate) {
   tower::merge_call(tower, [&](tower::CrossTowerContext&) { return rate; });
+  tower::merge_call(tower, [&](tower::DistributionStrategy&) { return rate; });
 #ifdef TOWERS_MERGE_WITHOUT_A_CAPTURE
   // TYPO: rate.*captured
   const auto merged = tower::merge_call(tower, [](tower::CrossTowerContext&) { return rate; });
@@ -63,6 +64,14 @@ void merges(tower::TowerContext& tower, double rate) {
 #ifdef TOWERS_MERGE_WITH_A_TAG_AND_A_TYPO
   // TYPO: 'rat'
   tower::merge_call(tower, MergeTag("rate"), [&](tower::CrossTowerContext&) { return rat; });
+#endif
+#ifdef TOWERS_MERGE_OF_THE_STRATEGY_WITH_A_TYPO
+  // TYPO: 'rat'
+  tower::merge_call(tower, [&](tower::DistributionStrategy&) { return rat; });
+#endif
+#ifdef TOWERS_MERGE_OF_THE_STRATEGY_WITHOUT_A_PARAMETER
+  // FIRST: write \[&\]\(CrossReplicaContext& cross, const PerReplica<A>& a\) \{...\}, with a
+  tower::merge_call(tower, [](tower::DistributionStrategy&) { return 1; }, rate);
 #endif
 #ifdef TOWERS_MERGE_WITHOUT_A_PARAMETER
   // FIRST: write \[&\]\(CrossReplicaContext& cross, const PerReplica<A>& a\) \{...\}, with a

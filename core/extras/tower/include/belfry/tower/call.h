@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/calls.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/refused.h"
 #include "belfry/reduce_op.h"
@@ -38,6 +39,39 @@ struct InTower {
 
   ReplicaContext& replica;  ///< The context of the replica.
   CallSite site;            ///< The call.
+};
+
+/// A strategy, by itself or by a context, for a property.
+struct OfStrategy {
+  /// Any of the three names the strategy.
+  OfStrategy(const Strategy& of) : strategy(of) {}                              // NOLINT: implicit.
+  OfStrategy(const CrossReplicaContext& cross) : strategy(cross.strategy()) {}  // NOLINT: implicit.
+  OfStrategy(const ReplicaContext& replica) : strategy(replica.strategy()) {}   // NOLINT: implicit.
+
+  const Strategy& strategy;  ///< The strategy.
+};
+
+namespace detail {
+/// Throws: ContextError (kWrongContext) unless the tower is current (SEM-14).
+void require_current(const ReplicaContext& tower, CallSite site);
+}  // namespace detail
+
+/// A strategy, by itself or by the current context, and the place of the call, for what belongs to
+/// the code around the call. Throws: ContextError (kWrongContext) for the context of a tower that
+/// is not current.
+struct Around {
+  /// Any of the three names the strategy.
+  Around(Strategy& of, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : strategy(of), site(where) {}
+  Around(const CrossReplicaContext& cross, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : strategy(cross.strategy()), site(where) {}
+  Around(const ReplicaContext& tower, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : strategy(tower.strategy()), site(where) {
+    detail::require_current(tower, where);
+  }
+
+  Strategy& strategy;  ///< The strategy.
+  CallSite site;       ///< The call.
 };
 
 /// A reduction by its name or as a ReduceOp. Throws: InvalidArgumentError (kInvalidArgument).
@@ -86,9 +120,6 @@ auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Arg
 /// The MEAN of a value that is the same everywhere is the value.
 /// Throws: InvalidArgumentError (kSumOfMirrored) for any other method.
 void require_mean_of_mirrored(ReduceOp op, CallSite site);
-
-/// Throws: ContextError (kWrongContext) unless the tower is current (SEM-14).
-void require_current(const ReplicaContext& tower, CallSite site);
 
 }  // namespace detail
 }  // namespace belfry::tower

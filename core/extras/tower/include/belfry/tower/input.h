@@ -7,9 +7,12 @@
 #include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/strategy.h"
+#include "belfry/tower/arrays.h"
+#include "belfry/tower/call.h"
 
 #include <iterator>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -62,6 +65,19 @@ auto make_input_fn_iterator(Strategy& of, const F& input_fn, const DistributeOpt
 template <class T>
 Dataset<T> experimental_make_numpy_dataset(Strategy&, std::vector<T> elements) {
   return Dataset<T>::from(std::move(elements));
+}
+/// Element k has element k of each vector. Throws: InvalidArgumentError (kShape) for vectors of
+/// different lengths.
+template <class... T>
+Dataset<std::tuple<T...>> experimental_make_numpy_dataset(Strategy&,
+                                                          std::tuple<std::vector<T>...> arrays,
+                                                          CallSite site = CallSite::here()) {
+  return detail::side_by_side<std::tuple<T...>>(std::move(arrays), site);
+}
+template <class A, class B>
+Dataset<std::pair<A, B>> experimental_make_numpy_dataset(
+    Strategy&, std::pair<std::vector<A>, std::vector<B>> arrays, CallSite site = CallSite::here()) {
+  return detail::side_by_side<std::pair<A, B>>(std::move(arrays), site);
 }
 
 }  // namespace belfry::tower

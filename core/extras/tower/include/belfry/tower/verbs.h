@@ -7,6 +7,7 @@
 #include "belfry/nest.h"
 #include "belfry/reduction.h"
 #include "belfry/tower/call.h"
+#include "belfry/tower/values.h"
 
 #include <utility>
 #include <vector>
@@ -27,6 +28,15 @@ auto reduce(CrossTower at, Method method, const Mirrored<T>& value, const Where&
   detail::require_mean_of_mirrored(method.op, at.site);
   return at.cross.reduce(ReduceOp::kMean, value, destination..., at.site);
 }
+/// As the value that the DistributedValue was made of.
+template <Nest T, class... Where>
+auto reduce(CrossTower at, Method method, const DistributedValue<T>& value,
+            const Where&... destination) {
+  if (value.mirrored()) detail::require_mean_of_mirrored(method.op, at.site);
+  const PerDevice<T>& components = value;
+  return value.mirrored() ? reduce(at, ReduceOp::kMean, *value.mirrored(), destination...)
+                          : reduce(at, method, components, destination...);
+}
 /// The same by a reduction of the user (SEM-38); no destination.
 template <class R, class T>
   requires belfry::Reduction<R, T>
@@ -40,16 +50,23 @@ auto reduce_to(CrossTower at, Method method, const V& value, const Where&... des
 /// `values`: PerReplicas, pairs of a PerReplica and its destination, or one vector of such pairs.
 template <class... V>
 auto batch_reduce(CrossTower at, Method method, const V&... values) {
-  return at.cross.batch_reduce_at(at.site, method.op, values...);
+  return detail::calls::BatchReduce::at(at.cross, at.site, method.op, values...);
 }
 template <class... V>
 auto batch_reduce_to(CrossTower at, Method method, const V&... values) {
   return batch_reduce(at, method, values...);
 }
-template <class T, class... Where>
-auto broadcast(CrossTower at, const T& value, const Where&... destination) {
-  static_assert(sizeof...(Where) <= 1, "one destination");
-  return at.cross.broadcast(value, destination..., at.site);
+template <class T>
+auto broadcast(CrossTower at, const T& value) {
+  return at.cross.broadcast(value, at.site);
+}
+/// An empty list of destinations stands for the devices of all towers.
+template <class T, class D>
+auto broadcast(CrossTower at, const T& value, const D& destination) {
+  if constexpr (detail::IsVector<D>::value && belfry::Destination<D>) {
+    if (destination.empty()) return at.cross.broadcast(value, at.cross.devices(), at.site);
+  }
+  return at.cross.broadcast(value, destination, at.site);
 }
 
 template <class V, class... More>
