@@ -89,8 +89,8 @@ inline bool between_graph(OfStrategy of) {
   return dynamic_cast<const MultiWorkerMirroredStrategy*>(&of.strategy) != nullptr;
 }
 
-/// Finds the configuration of the strategy. Options that `session_config` leaves out keep what was
-/// named when the strategy was made or configured; checks that are on stay on.
+/// Finds the configuration of the strategy. Options that `session_config` leaves out keep the
+/// values named when the strategy was made or configured; checks stay on.
 void configure(Strategy& of, StrategyOptions session_config = {}, CallSite site = CallSite::here());
 
 // Running: fn(TowerContext&, args...), or fn(args...), which asks get_tower_context for the

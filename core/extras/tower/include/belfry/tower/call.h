@@ -56,9 +56,8 @@ namespace detail {
 void require_current(const ReplicaContext& tower, CallSite site);
 }  // namespace detail
 
-/// A strategy, by itself or by the current context, and the place of the call, for what belongs to
-/// the code around the call. Throws: ContextError (kWrongContext) for the context of a tower that
-/// is not current.
+/// A strategy, by name or by the current context, and the place of the call, for scopes and
+/// variables. Throws: ContextError (kWrongContext) for the context of a waiting tower.
 struct Around {
   /// Any of the three names the strategy.
   Around(Strategy& of, CallSite where = CallSite::here())  // NOLINT: implicit.

@@ -18,9 +18,8 @@ using PerDevice = belfry::PerReplica<T>;
 template <class T>
 using MirroredValue = belfry::Mirrored<T>;
 
-/// A component for each tower: of a PerDevice, or of a MirroredValue, where all are equal. A
-/// function with such an argument does with the value what it does with a PerDevice; `reduce` tells
-/// both apart.
+/// A component for each tower: of a PerDevice, or of a MirroredValue, with equal components. All
+/// functions but `reduce` treat the value as a PerDevice.
 template <class T>
 class DistributedValue : public PerDevice<T> {
  public:
@@ -31,7 +30,7 @@ class DistributedValue : public PerDevice<T> {
   DistributedValue(const MirroredValue<T>& value)  // NOLINT: implicit.
       : PerDevice<T>(components_of(value)), mirrored_(value) {}
 
-  /// The MirroredValue, if the value was made of one.
+  /// The MirroredValue, for a value made of a MirroredValue; else nothing.
   const std::optional<MirroredValue<T>>& mirrored() const { return mirrored_; }
 
  private:

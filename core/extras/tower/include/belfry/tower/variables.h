@@ -12,23 +12,22 @@
 #include <utility>
 #include <vector>
 
-/// Variables of `belfry/tower.h`, and the scopes that decide about them. A scope is an object that
-/// ends with its block, or a function that takes the block. Scopes of variables take a strategy, or
-/// the context of the function.
+/// Variables of `belfry/tower.h`, and scopes of variables: an object that ends with its block, or a
+/// function of the block. Scopes of variables take a strategy or the context of the function.
 namespace belfry::tower {
 
 template <class T>
 using TowerLocalVariable = belfry::ReplicaLocalVariable<T>;
 using VariableGetter = belfry::VariableCreator;
 
-/// Makes variables tower-local, read by a reduction, unless the kind was asked for.
+/// Makes variables tower-local, with this reduction; variables of a requested kind keep the kind.
 class ReductionVariableGetter : public VariableGetter {
  public:
   /// Throws: InvalidArgumentError (kInvalidArgument) for a name that is no reduction.
   explicit ReductionVariableGetter(Method method);
 };
 
-/// Gives variables the devices of another variable, or some devices of the strategy, unless an
+/// Gives variables the devices of a variable, or some devices of the strategy, unless an
 /// inner scope decides.
 class ColocatedVariableGetter : public VariableGetter {
  public:

@@ -28,7 +28,7 @@ auto reduce(CrossTower at, Method method, const Mirrored<T>& value, const Where&
   detail::require_mean_of_mirrored(method.op, at.site);
   return at.cross.reduce(ReduceOp::kMean, value, destination..., at.site);
 }
-/// As the value that the DistributedValue was made of.
+/// The reduction of the PerDevice, or of the MirroredValue.
 template <Nest T, class... Where>
 auto reduce(CrossTower at, Method method, const DistributedValue<T>& value,
             const Where&... destination) {
