@@ -9,6 +9,8 @@ A test is named by the rows it covers: `TEST(Suite, CTX_07_StrategiesDoNotMix)`,
 decision gives belfry another outcome; `Overridden (GAT-06):` says it of some of the test's rows,
 and `Overridden: as above.` repeats the last one of the file. Elsewhere one is a problem.
 
+Each row has a line of the facts: what is done, and what comes of it in the reference systems.
+
 A run is a program, or the report (.json) that its tests have left.
 
 usage: conformance.py --root . --run NAME=TEST_PROGRAM_OR_REPORT ... [--write]
@@ -24,9 +26,11 @@ import reports
 import tree
 
 ROWS = "docs/data/conformance_rows.txt"
+FACTS = "docs/data/conformance_facts.txt"
 PAGE = "docs/conformance.md"
 FAMILY = re.compile(r"^([A-Z]+) \| ([^|]+) \| ([\d ]+)$")
 REASON = re.compile(r"^([A-Z]+)-(\d+)(?: to \1-(\d+))? : (.+)$")
+FACT = re.compile(r"^([A-Z]+-\d+) : (.+)$")
 # Where a test or a section begins or ends.
 BORDER = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s+(\w+)\)|^#ifdef (\w+)$|^#endif$|^}",
                     re.MULTILINE)
@@ -48,6 +52,19 @@ def read_rows(text):
         elif line and not line.startswith("#"):
             raise SystemExit(f"{ROWS}: not understood: {line}")
     return families, reasons
+
+
+def read_facts(text):
+    """Returns {row: fact}."""
+    facts = {}
+    for line in text.splitlines():
+        if found := FACT.match(line):
+            if found[1] in facts:
+                raise SystemExit(f"{FACTS}: {found[1]} has two facts")
+            facts[found[1]] = found[2]
+        elif line and not line.startswith("#"):
+            raise SystemExit(f"{FACTS}: not understood: {line}")
+    return facts
 
 
 def rows_of(name, families):
@@ -125,24 +142,26 @@ def tests_by_row(results, families):
     return rows, failed
 
 
-def line_of(row, tests, why, reasons):
+def line_of(row, fact, tests, why, reasons):
     if row in reasons:
-        return f"| {row} | not applicable | {reasons[row]} |"
+        return f"| {row} | not applicable | {fact} | {reasons[row]} |"
     if not tests:
-        return f"| {row} | open | no test yet |"
+        return f"| {row} | open | {fact} | no test yet |"
     texts = [f"`{test}` ({', '.join(where)})" for test, where in sorted(tests.items())]
     notes = [why[test, row] for test in sorted(tests) if (test, row) in why]
     notes = list(dict.fromkeys(notes))
-    return f"| {row} | {'overridden' if notes else 'tested'} | {'; '.join(texts + notes)} |"
+    outcome = "overridden" if notes else "tested"
+    return f"| {row} | {outcome} | {fact} | {'; '.join(texts + notes)} |"
 
 
-def page(families, reasons, rows, why):
+def page(families, facts, reasons, rows, why):
     body, count = [], {}
     for family, (title, numbers) in families.items():
-        body += [f"## {family}: {title}", "", "| row | outcome | test, or why |", "|---|---|---|"]
+        body += [f"## {family}: {title}", "", "| row | outcome | fact | test, or why |",
+                 "|---|---|---|---|"]
         for number in numbers:
             row = f"{family}-{number}"
-            body.append(line_of(row, rows.get(row), why, reasons))
+            body.append(line_of(row, facts.get(row, ""), rows.get(row), why, reasons))
             outcome = body[-1].split(" | ")[1]
             count[outcome] = count.get(outcome, 0) + 1
         body.append("")
@@ -150,7 +169,10 @@ def page(families, reasons, rows, why):
     head = ["# Conformance", "",
             "The page lists the collected facts about the reference systems' contexts, runs,",
             "variables, reductions, algorithms, packs, orders of additions, gathers, input,",
-            "slices and clusters.",
+            "slices and clusters. A fact says what is done, and what comes of it in the reference",
+            "systems. N is the number of replicas, two unless the fact says more; ids begin with",
+            "0. [a, b] has a value for each replica, or is a list of numbers. Numbers are exact",
+            "unless a tolerance is given.",
             "`tools/checks/conformance.py` writes the page from a run of the tests that are named",
             "by the rows: on the simulator (sim), on the host half of the CUDA backend (cuda), or",
             "in the tests of core (core), or on simulated clusters (clusters). Sections that must",
@@ -186,7 +208,10 @@ def main():
         found, problems = overridden_in(files.text(name), families)
         why.update(found)
         failed += [f"{name}:{problem}" for problem in problems]
-    text = page(families, reasons, rows, why)
+    facts = read_facts(files.text(FACTS))
+    failed += [f"{row} has no line in {FACTS}" for row in sorted(known - set(facts))]
+    unknown += sorted(set(facts) - known)
+    text = page(families, facts, reasons, rows, why)
     if options.write:
         (files.root / PAGE).write_text(text)
     elif (files.root / PAGE).read_text() != text:
