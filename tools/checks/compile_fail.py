@@ -143,7 +143,8 @@ def fails_as_expected(text, section, messages):
         return False
     if kind == "FIRST":
         return line_count(messages) <= MOST_LINES
-    names_header = any(f"{HEADERS}/" in line for line in errors[0][0])
+    before, lines = errors[0]
+    names_header = any(f"{HEADERS}/" in line for line in [*before, lines[0]])
     return all(found) and not (kind == "TYPO" and names_header)
 
 

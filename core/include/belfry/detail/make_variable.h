@@ -127,8 +127,7 @@ std::shared_ptr<VariableState<T>> make_described_variable(
       replica->replica_id(), request, FunctionRef<std::shared_ptr<void>()>(make)));
 }
 
-/// The same for an initial value of any type that gives a T. The function above has one
-/// instantiation for all of them.
+/// The same for an initial value of any type that gives a T, with one instantiation behind.
 template <class T, class Init, class ReaderOf>
 std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossReplicaContext& cross,
                                                    const Init& init, VariableOptions options,
