@@ -129,8 +129,8 @@ TEST_F(Towers, CrossTowerOpsAreOrders) {
   EXPECT_THAT(sum_by(ReductionOrder::kReplicaOrder), ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(sum_by(ReductionOrder::kTree), ElementsAre(0, 0, 0, 0));
   EXPECT_THAT(sum_by(ReductionOrder::kRing), ElementsAre(1, 0, 1, 0));
-  // No order: the communicator's own.
-  tower::configure(distribution_, {});
+  // The communicator's own. Without an order, the order that was named last stays.
+  tower::configure(distribution_, {.order = ReductionOrder::kUnspecified});
   distribution_.run(meet_with_a_tensor);
 }
 
