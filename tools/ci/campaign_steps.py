@@ -95,13 +95,6 @@ targets="$(cmake --build --preset dev --target help)"
 [[ "$targets" != *$'\\nbelfry_mpi:'* ]] || libraries+=(belfry_mpi)
 cmake --build --preset dev --target "${libraries[@]}"
 """
-CONSUMERS = f"""\
-{LIBRARIES}
-for consumer in fetchcontent sanitized own_strategy own_backend missing_component \\
-    watch_optimized watch_clang; do
-  ctest --preset dev -R "^install[.]$consumer\\$"
-done
-"""
 
 # Debian 12's clang, with a library of GCC.
 CLANG_14 = f"""\
@@ -116,7 +109,7 @@ cmake --build build/dev/clang14/programs
 ctest --test-dir build/dev/clang14/programs --output-on-failure --no-tests=error
 """
 
-# `tools/go test` compiles all sections at once. The number of lines is exact for a section alone.
+# `tools/go test --rest` compiles all sections at once. The number of lines is exact for a section alone.
 WALLS = """\
 for source in walls wrong_functions; do
   for compiler in g++ clang++-19; do
@@ -265,9 +258,6 @@ STEPS = [
     Step("headers", "every public header compiles alone, with GCC and clang 19",
          (*BUILD, "core/include/*", "core/extras/*.h", "backends/*.h", "proptests/include/*"),
          HEADERS, (*GCC, "clang++-19")),
-    Step("consumers", "users' projects build against an installation, and by FetchContent",
-         (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
-         CONSUMERS, GCC),
     Step("build_cost", "core and sim are built in 240 CPU-s, all libraries in 360",
          (*BUILD, *SOURCES, "tools/cmake/*", "tools/ci/build_cost.py", "tools/consumers/*"),
          BUILD_COST, GCC),
@@ -319,9 +309,8 @@ STEPS = [
          (*GCC, "debootstrap", "dpkg-shlibdeps", "lintian")),
     fresh("bookworm", "tools/go demo", "demo", "tools/go demo"),
     fresh("bookworm", "tools/go test", "test", "tools/go test"),
+    fresh("bookworm", "tools/go test --rest", "rest", "tools/go test --rest"),
     fresh("trixie", "tools/go demo", "demo", "tools/go demo"),
-    # The machine's ccache has no objects of trixie's compiler. This part adds them for the next.
-    fresh("trixie", "bash -c 'source tools/ci/common.sh; ensure_packages build test; "
-          "configure_and_build test'", "build", "the plain build of tools/go test"),
     fresh("trixie", "tools/go test", "test", "tools/go test"),
+    fresh("trixie", "tools/go test --rest", "rest", "tools/go test --rest"),
 ]
