@@ -23,7 +23,7 @@
 // types and both residences.
 namespace belfry::testing {
 
-/// Elements of a type that is known at run time.
+/// Elements of a type known at run time.
 struct DrawnRow {
   DType dtype = DType::kFloat32;
   std::vector<std::uint64_t> bits{};  ///< Of each element, filled up with zeros.
@@ -35,9 +35,9 @@ struct DrawnRow {
 void showValue(const DrawnRow& row, std::ostream& out);
 
 __extension__ using Int128 = __int128;
-/// The bits of an integer of `dtype` that are left of `bits`.
+/// The lowest of `bits`, as many as an integer of `dtype` has.
 std::uint64_t cut(DType dtype, std::uint64_t bits);
-/// The bits of the greatest integer of `dtype`; those of the least are one more.
+/// The bits of the greatest integer of `dtype`; plus 1, the bits of the least.
 std::uint64_t greatest_integer(DType dtype);
 /// An element of a row of integers.
 Int128 integer_at(const DrawnRow& row, std::size_t index);

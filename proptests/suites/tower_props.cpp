@@ -129,7 +129,7 @@ TEST_F(Towers, CrossTowerOpsAreOrders) {
   EXPECT_THAT(sum_by(ReductionOrder::kReplicaOrder), ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(sum_by(ReductionOrder::kTree), ElementsAre(0, 0, 0, 0));
   EXPECT_THAT(sum_by(ReductionOrder::kRing), ElementsAre(1, 0, 1, 0));
-  // The communicator's own. Without an order, the order that was named last stays.
+  // The communicator's own order, by its name: empty options keep the order.
   tower::configure(distribution_, {.order = ReductionOrder::kUnspecified});
   distribution_.run(meet_with_a_tensor);
 }

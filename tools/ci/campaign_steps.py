@@ -109,7 +109,8 @@ cmake --build build/dev/clang14/programs
 ctest --test-dir build/dev/clang14/programs --output-on-failure --no-tests=error
 """
 
-# `tools/go test --rest` compiles all sections at once. The number of lines is exact for a section alone.
+# `tools/go test --rest` compiles all sections at once. The number of lines is exact for a section
+# alone.
 WALLS = """\
 for source in walls wrong_functions; do
   for compiler in g++ clang++-19; do

@@ -5,8 +5,8 @@
 # need no condition.
 #
 # Labels: unit (default), prop, cuda (host half on the simulated driver), gpu (needs a GPU), lint,
-# install, consumers. `tools/go test` has two build trees, and two more labels name the tree that
-# builds and runs a test:
+# headers, install, consumers. Two more labels name the tree that builds and runs a test, that of
+# `tools/go test` or that of `tools/go test --rest`:
 #   asan   with clang, AddressSanitizer and UndefinedBehaviorSanitizer: every test without NO_ASAN;
 #   plain  with GCC and optimized: tests with NO_ASAN or PLAIN.
 # A PLAIN test is in both trees: property suites, because sanitizers make many cases slow, and
