@@ -1,19 +1,26 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# belfry_compile_fail(<name> SOURCE file SECTIONS a b ... [LINKS ...] [COMPILER program])
+# belfry_compile_fail(<name> SOURCE file SECTIONS a b ... [LINKS ...] [TWO_COMPILERS]
+#                     [COMPILER program])
 # Each section of the file must fail to compile with the message in the section. The file without
 # sections, the control, must compile. tools/checks/compile_fail.py describes the format.
 # The test <name>.compile compiles all sections at once and writes a report; each section and the
 # control are tests that read the report. COMPILER is a clang in place of the compiler of the build.
+# TWO_COMPILERS adds the same tests with clang 19, as <name>_clang; a build with clang has its own
+# compiler alone.
 # No tests in builds with sanitizers, which accept the same programs.
 function(belfry_compile_fail name)
   if(NOT BELFRY_BUILD_TESTS OR BELFRY_SANITIZE)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;COMPILER" "SECTIONS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TWO_COMPILERS" "SOURCE;COMPILER" "SECTIONS;LINKS")
   if(NOT arg_LINKS)
     set(arg_LINKS belfry::core)
+  endif()
+  if(arg_TWO_COMPILERS AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    belfry_compile_fail(${name}_clang SOURCE ${arg_SOURCE} SECTIONS ${arg_SECTIONS}
+                        LINKS ${arg_LINKS} COMPILER clang++-19)
   endif()
   # Provides the include folders. The target is never built; the test of the control compiles the
   # file.
