@@ -55,7 +55,7 @@ Mirrored<E> reduce_along(StrategyCore& core, ReduceOp op, const PerReplica<std::
     shapes.push_back(Shape{static_cast<std::int64_t>(part.size())});
     sums.emplace_back(sum_of(part));
   }
-  const GatherCall call{core, value.present(), axis, site};
+  const GatherCall call{core, value.present(), axis, site, "reduce"};
   const std::int64_t count = axis_count(call, op, dtype_of<E>(), shapes);
   const PerReplica<SumOf<E>> parts(std::move(sums), value.present());
   SumOf<E> total = reduce_value(core, ReduceOp::kSum, parts, site).value();
@@ -74,7 +74,7 @@ Mirrored<Tensor<E>> reduce_along(StrategyCore& core, ReduceOp op,
   std::vector<AnyTensor> parts;
   parts.reserve(static_cast<std::size_t>(value.present().count()));
   for (const Tensor<E>& part : value) parts.push_back(part.any());
-  const GatherCall call{core, value.present(), axis, site};
+  const GatherCall call{core, value.present(), axis, site, "reduce"};
   ReplicaArray<Tensor<E>> components(value.present().count());
   for (AnyTensor& part : reduce_tensors_along(call, op, parts)) {
     components.emplace_back(Tensor<E>(std::move(part)));
@@ -98,11 +98,14 @@ Mirrored<R> reduce_lists(StrategyCore& core, ReduceOp op, const PerReplica<std::
   parts.reserve(elements.size());
   for (R& element : elements) parts.push_back(leaves_of(element));
   std::size_t index = 0;
+  int first = -1;  // The replica of the first element.
   for (const std::vector<R>& list : lists) {
+    const int own = lists.present().id(static_cast<int>(&list - lists.begin()));
+    if (first < 0 && !list.empty()) first = own;
     for (const R& element : list) {
       if (!same_tree(elements.front(), element) || !same_leaves(parts.front(), parts[index++])) {
-        throw_structures_differ(lists.present().id(static_cast<int>(&list - lists.begin())),
-                                describe_leaves(elements.front()), describe_leaves(element), site);
+        throw_structures_differ(own, describe_leaves(elements.front()), describe_leaves(element),
+                                site, first);
       }
     }
   }

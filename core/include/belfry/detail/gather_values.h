@@ -12,17 +12,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace belfry::detail {
-
-/// The axis, from 0, along which tensors of these shapes can be joined. Throws:
-/// StructureMismatchError (kStructure) if ranks or other extents differ, InvalidArgumentError
-/// (kShape) without this axis. `present`: the replicas of the tensors.
-int gather_axis(const std::vector<Shape>& shapes, const Participants& present, Axis axis,
-                CallSite site);
 
 /// The task of a gather.
 struct GatherCall {
@@ -30,7 +25,13 @@ struct GatherCall {
   const Participants& present;  ///< Whose the parts are.
   Axis axis;
   CallSite site;
+  std::string_view verb = "gather";
 };
+
+/// The axis, from 0, along which tensors of these shapes can be joined. Throws:
+/// StructureMismatchError (kStructure) if ranks or other extents differ, InvalidArgumentError
+/// (kShape) without this axis.
+int gather_axis(const std::vector<Shape>& shapes, const GatherCall& call);
 
 /// The parts joined along the axis: on replica 0's device, or on every replica's.
 AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& parts);
@@ -53,7 +54,7 @@ std::vector<E> gather_lists(const GatherCall& call,
   for (const std::vector<E>* part : parts) {
     shapes.push_back(Shape{static_cast<std::int64_t>(part->size())});
   }
-  gather_axis(shapes, call.present, call.axis, call.site);
+  gather_axis(shapes, call);
   std::vector<E> all;
   for (const std::vector<E>* part : parts) all.insert(all.end(), part->begin(), part->end());
   return all;

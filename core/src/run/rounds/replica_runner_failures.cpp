@@ -3,6 +3,7 @@
 
 // The failures of a run: the failure that counts, and the way replicas hear of the failure. The
 // texts are in run_report.cpp.
+#include "belfry/detail/process_exchange.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/replica_runner.h"
@@ -41,7 +42,11 @@ void ReplicaRunner::fail_with_mismatch() {
 }
 
 void ReplicaRunner::fail_in_merge(const MergeRequest& first, const std::exception_ptr& thrown) {
-  fail(thrown, [&](const RunFacts& run) { return merge_threw(run, rounds_, first, thrown); });
+  fail(thrown, [&](const RunFacts& run) {
+    const ProcessExchange* const processes = core().processes();
+    return merge_threw(run, rounds_, first,
+                       processes == nullptr ? thrown : processes->completed(thrown));
+  });
 }
 
 void ReplicaRunner::fail_by(const ReplicaState& thrower) {

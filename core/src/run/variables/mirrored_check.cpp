@@ -120,6 +120,16 @@ Change change_of(Compared what, const VariableInfo& info, CallSite site) {
   return {info.created, "was made here, and "};
 }
 
+// The first replica of a component. Components without a replica are numbered as if every replica
+// had a component.
+int replica_of(const VariableInfo& info, std::size_t component) {
+  const std::vector<int>& seen = info.places.component;
+  const auto found = std::ranges::find(seen, static_cast<int>(component));
+  const std::size_t position =
+      found == seen.end() ? component : static_cast<std::size_t>(found - seen.begin());
+  return info.first_replica + static_cast<int>(position);
+}
+
 [[noreturn]] void throw_diverged(const Divergence& found, Compared what, const VariableInfo& info,
                                  CallSite site) {
   const bool results = what == Compared::kResults;
@@ -131,9 +141,9 @@ Change change_of(Compared what, const VariableInfo& info, CallSite site) {
                : "the components of mirrored " + info.name + " differ") +
       " in " + found.in;
   report.site = site;
-  report.replicas.push_back({0, change.site, change.text + found.reference});
+  report.replicas.push_back({replica_of(info, 0), change.site, change.text + found.reference});
   report.replicas.push_back(
-      {static_cast<int>(found.index), change.site, change.text + found.other});
+      {replica_of(info, found.index), change.site, change.text + found.other});
   report.expected = "an update that does the same on every device";
   report.hint = (results ? "take results that differ between components from update_each"
                          : "compute the value once, before the update, or all_reduce the values of "

@@ -8,6 +8,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "run/testing/error_of_test.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,6 +29,7 @@ namespace belfry::update_test {
 namespace {
 
 using ::testing::AllOf;
+using testing::at_each_place;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -44,6 +46,20 @@ class Update : public ::testing::Test {
       return {error.report().replicas.back().replica_id, error.what()};
     }
     return {-1, "nothing"};
+  }
+
+  // Expects that an update is refused with `text` if one component alone differs, at each place.
+  // `change(component, is_odd)` is the function of the update.
+  template <class T, class Change>
+  void expect_refused(const MirroredVariable<T>& variable, const Change& change,
+                      const ::testing::Matcher<std::string>& text) {
+    at_each_place(3, [&](int odd) {
+      int next = 0;
+      const auto update = [&](T& component) { return change(component, next++ == odd); };
+      const auto differs = divergence([&] { cross_.update(variable, update); });
+      EXPECT_EQ(differs.first, odd == 0 ? 1 : odd);  // Component 0 is the reference.
+      EXPECT_THAT(differs.second, text);
+    });
   }
 
   HostBackend backend_{3};
@@ -89,179 +105,133 @@ TEST_F(Update, GivesVariablesAndMirroredValuesByComponent) {
 TEST_F(Update, ThatThrowsChangesNothing) {
   testing::asserts("SEM-42");
   auto variable = strategy_.mirrored_variable(std::vector<int>{1, 2});
-  int left = 3;
-  EXPECT_THROW(cross_.update(variable,
-                             [&](std::vector<int>& component) {
-                               component[0] = 9;
-                               if (--left == 0) throw std::runtime_error("full");
-                             }),
-               std::runtime_error);
-  EXPECT_THAT(strategy_.local_values(variable), Each(ElementsAre(1, 2)));
+  at_each_place(3, [&](int odd) {
+    int next = 0;
+    const auto change = [&](std::vector<int>& component) {
+      component[0] = 9;
+      if (next++ == odd) throw std::runtime_error("full");
+    };
+    EXPECT_THROW(cross_.update(variable, change), std::runtime_error);
+    EXPECT_THAT(strategy_.local_values(variable), Each(ElementsAre(1, 2)));
+  });
 }
 
+// Each compared property.
 TEST_F(Update, ThatWouldMakeMirroredComponentsDifferIsRefused) {
   testing::asserts("SEM-11", "SEM-42");
-  auto variable = strategy_.mirrored_variable(1.0, {.name = "weights"});
-  int next = 0;
-  try {
-    cross_.update(variable, [&](double& component) { component = ++next / 2; });
-    FAIL() << "components 0, 1, 1 were accepted";
-  } catch (const VariableMismatchError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
-    EXPECT_THAT(error.what(),
-                HasSubstr("the components of mirrored weights differ in bits at leaf 0"));
-    EXPECT_EQ(error.report().replicas.back().replica_id, 1);
-  }
-  EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
-}
-
-// The value stays unchanged: no result has been put in place.
-TEST_F(Update, ThatReturnsAnotherNumberForEachComponentIsRefused) {
-  auto variable = strategy_.mirrored_variable(1.0, {.name = "weights"});
-  int next = 0;
-  const auto count = [&](double& component) {
-    component = 2.0;
-    return std::vector<int>{7, ++next / 2};
-  };
-  try {
-    cross_.update(variable, count);
-    FAIL() << "results {7, 0}, {7, 1}, {7, 1} were taken for one";
-  } catch (const VariableMismatchError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
-    EXPECT_THAT(error.what(), HasSubstr("what an update of mirrored weights returned for its "
-                                        "components differs in bits at leaf 0"));
-    EXPECT_EQ(error.report().replicas.back().replica_id, 1);
-  }
-  EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
-  next = 0;
-  EXPECT_THAT(cross_.update_each(variable, count),
-              ElementsAre(ElementsAre(7, 0), ElementsAre(7, 1), ElementsAre(7, 1)));
-}
-
-TEST_F(Update, OfTensorsThatDifferIsSeenWhenTheyAreRead) {
-  testing::asserts("SEM-11", "SEM-46");
-  auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); });
-  float next = 0;
-  cross_.update(variable, [&](Tensor<float>& component) { component = add(component, next++); });
-  try {
-    strategy_.read(variable);
-    FAIL() << "components 1, 2, 3 were read as one";
-  } catch (const VariableMismatchError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
-  }
-}
-
-// A third component that differs is refused like a second, for each compared property.
-TEST_F(Update, IsRefusedWhenTheLastComponentAloneDiffers) {
-  auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
-  auto lists = strategy_.mirrored_variable(std::vector<std::vector<int>>{{1}}, {.name = "lists"});
-  int next = 0;
-  EXPECT_THAT(divergence([&] {
-                cross_.update(number, [&](double& component) { component = ++next / 3; });
-              }),
-              Pair(2, HasSubstr("the components of mirrored number differ in bits at leaf 0")));
-  next = 0;
-  EXPECT_THAT(divergence([&] {
-                cross_.update(lists, [&](std::vector<std::vector<int>>& component) {
-                  if (++next == 3) component.push_back({2});
-                });
-              }),
-              Pair(2, HasSubstr("the components of mirrored lists differ in structure")));
-  next = 0;
-  EXPECT_THAT(divergence([&] {
-                cross_.update(lists, [&](std::vector<std::vector<int>>& component) {
-                  component.push_back({++next / 3});
-                });
-              }),
-              Pair(2, HasSubstr("the components of mirrored lists differ in bits at leaf 1[1]")));
+  using Lists = std::vector<std::vector<int>>;
+  const auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
+  const auto lists = strategy_.mirrored_variable(Lists{{1}}, {.name = "lists"});
+  expect_refused(
+      number, [](double& component, bool is_odd) { component = is_odd ? 3 : 2; },
+      HasSubstr("the components of mirrored number differ in bits at leaf 0"));
+  expect_refused(
+      lists,
+      [](Lists& component, bool is_odd) {
+        if (is_odd) component.push_back({2});
+      },
+      HasSubstr("the components of mirrored lists differ in structure"));
+  expect_refused(
+      lists, [](Lists& component, bool is_odd) { component.push_back({is_odd ? 3 : 2}); },
+      HasSubstr("the components of mirrored lists differ in bits at leaf 1[1]"));
   EXPECT_THAT(strategy_.local_values(number), Each(1.0));
   EXPECT_THAT(strategy_.local_values(lists), Each(ElementsAre(ElementsAre(1))));
 }
 
-TEST_F(Update, IsRefusedWhenTheResultOfTheLastComponentAloneDiffers) {
-  auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
+// The value stays unchanged: no result has been put in place.
+TEST_F(Update, ThatReturnsAnotherNumberForEachComponentIsRefused) {
+  const auto variable = strategy_.mirrored_variable(1.0, {.name = "weights"});
+  expect_refused(
+      variable,
+      [](double& component, bool is_odd) {
+        component = 2.0;
+        return std::vector<int>{7, is_odd ? 1 : 0};
+      },
+      HasSubstr("what an update of mirrored weights returned for its components differs in bits at "
+                "leaf 0"));
+  expect_refused(
+      variable,
+      [](double& component, bool is_odd) {
+        component = 2.0;
+        return is_odd ? std::optional(1) : std::nullopt;
+      },
+      HasSubstr("components differs in structure"));
+  EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
   int next = 0;
-  EXPECT_THAT(divergence([&] {
-                cross_.update(number, [&](double& component) {
-                  component = 2.0;
-                  return ++next / 3;
-                });
-              }),
-              Pair(2, HasSubstr("components differs in bits at leaf 0")));
-  next = 0;
-  EXPECT_THAT(divergence([&] {
-                cross_.update(number, [&](double& component) {
-                  component = 2.0;
-                  return ++next == 3 ? std::optional(1) : std::nullopt;
-                });
-              }),
-              Pair(2, HasSubstr("components differs in structure")));
-  EXPECT_THAT(strategy_.local_values(number), Each(1.0));
+  const auto count = [&](double&) { return std::vector<int>{7, ++next / 2}; };
+  EXPECT_THAT(cross_.update_each(variable, count),
+              ElementsAre(ElementsAre(7, 0), ElementsAre(7, 1), ElementsAre(7, 1)));
 }
 
-TEST_F(Update, OfATensorOfTheLastComponentAloneIsSeenWhenItIsRead) {
-  auto pair = strategy_.mirrored_variable(
-      [] { return std::pair(Tensor<float>::zeros({2}), Tensor<float>::zeros({2})); },
-      {.name = "pair"});
-  int next = 0;
-  cross_.update(pair, [&](std::pair<Tensor<float>, Tensor<float>>& component) {
-    if (++next == 3) component.second = add(component.second, 1.0F);
+TEST_F(Update, OfTensorsThatDifferIsSeenWhenTheyAreReadOrFetched) {
+  testing::asserts("SEM-11", "SEM-46");
+  at_each_place(3, [&](int odd) {
+    const auto pair = strategy_.mirrored_variable(
+        [] { return std::pair(Tensor<float>::zeros({2}), Tensor<float>::zeros({2})); },
+        {.name = "pair"});
+    int next = 0;
+    cross_.update(pair, [&](std::pair<Tensor<float>, Tensor<float>>& component) {
+      if (next++ == odd) component.second = add(component.second, 1.0F);
+    });
+    const auto is_refused =
+        Pair(odd == 0 ? 1 : odd,
+             HasSubstr("the components of mirrored pair differ in bits at leaf 1[1]"));
+    EXPECT_THAT(divergence([&] { strategy_.read(pair); }), is_refused);
+    EXPECT_THAT(divergence([&] { cross_.fetch(pair); }), is_refused);
+    for (const int device : {0, 1, 2}) {
+      EXPECT_THAT(divergence([&] { cross_.fetch(pair, backend_.device_spec(device)); }),
+                  is_refused);
+    }
   });
-  EXPECT_THAT(divergence([&] { strategy_.read(pair); }),
-              Pair(2, HasSubstr("the components of mirrored pair differ in bits at leaf 1[1]")));
 }
 
 // Properties known without a wait for a device are compared at once.
-TEST_F(Update, IsRefusedWhenTheShapeOfTheLastComponentAloneDiffers) {
-  auto tensor =
+TEST_F(Update, IsRefusedWhenTheShapesOfComponentsDiffer) {
+  const auto tensor =
       strategy_.mirrored_variable([] { return Tensor<float>::zeros({6}); }, {.name = "tensor"});
-  auto row = strategy_.mirrored_variable(std::vector<float>{1, 2}, {.name = "row"});
-  int next = 0;
-  const auto reshape = [&](Tensor<float>& component) {
-    component = component.reshaped(++next == 3 ? Shape{3, 2} : Shape{2, 3});
-  };
-  EXPECT_THAT(
-      divergence([&] { cross_.update(tensor, reshape); }),
-      Pair(2, AllOf(HasSubstr("the components of mirrored tensor differ in shape at leaf 0"),
-                    HasSubstr("has tensor float32[2,3] at leaf 0"),
-                    HasSubstr("has tensor float32[3,2] at leaf 0"))));
+  const auto row = strategy_.mirrored_variable(std::vector<float>{1, 2}, {.name = "row"});
+  expect_refused(
+      tensor,
+      [](Tensor<float>& component, bool is_odd) {
+        component = component.reshaped(is_odd ? Shape{3, 2} : Shape{2, 3});
+      },
+      AllOf(HasSubstr("the components of mirrored tensor differ in shape at leaf 0"),
+            HasSubstr("has tensor float32[2,3] at leaf 0"),
+            HasSubstr("has tensor float32[3,2] at leaf 0")));
   for (const Tensor<float>& one : strategy_.local_values(tensor)) EXPECT_EQ(one.shape(), Shape{6});
-  next = 0;
-  const auto grow = [&](std::vector<float>& component) { component.resize(++next == 3 ? 4 : 3); };
-  EXPECT_THAT(divergence([&] { cross_.update(row, grow); }),
-              Pair(2, AllOf(HasSubstr("the components of mirrored row differ in shape at leaf 0"),
-                            HasSubstr("has float32[4] at leaf 0"))));
+  expect_refused(
+      row, [](std::vector<float>& component, bool is_odd) { component.resize(is_odd ? 4 : 3); },
+      AllOf(HasSubstr("the components of mirrored row differ in shape at leaf 0"),
+            HasSubstr("has float32[4] at leaf 0")));
   EXPECT_THAT(strategy_.local_values(row), Each(ElementsAre(1, 2)));
 }
 
-TEST_F(Update, IsRefusedWhenTheKeysOfTheLastComponentAloneDiffer) {
+TEST_F(Update, IsRefusedWhenTheKeysOfComponentsDiffer) {
   using Table = std::map<std::string, float>;
-  auto table = strategy_.mirrored_variable(Table{{"a", 1.0F}}, {.name = "table"});
-  int next = 0;
-  const auto rename = [&](Table& component) { component = Table{{++next == 3 ? "b" : "a", 2.0F}}; };
-  EXPECT_THAT(
-      divergence([&] { cross_.update(table, rename); }),
-      Pair(2, AllOf(HasSubstr("the components of mirrored table differ in structure"),
-                    HasSubstr("has float32 at leaf 0{a}"), HasSubstr("has float32 at leaf 0{b}"))));
+  const auto table = strategy_.mirrored_variable(Table{{"a", 1.0F}}, {.name = "table"});
+  const auto named = [](bool is_odd) { return Table{{is_odd ? "b" : "a", 2.0F}}; };
+  expect_refused(
+      table, [&](Table& component, bool is_odd) { component = named(is_odd); },
+      AllOf(HasSubstr("the components of mirrored table differ in structure"),
+            HasSubstr("has float32 at leaf 0{a}"), HasSubstr("has float32 at leaf 0{b}")));
   EXPECT_THAT(strategy_.local_values(table), Each(Table{{"a", 1.0F}}));
-  next = 0;
-  const auto name = [&](Table&) { return Table{{++next == 3 ? "b" : "a", 2.0F}}; };
-  EXPECT_THAT(divergence([&] { cross_.update(table, name); }),
-              Pair(2, AllOf(HasSubstr("returned for its components differs in structure"),
-                            HasSubstr("has float32 at leaf 0{b}"))));
+  expect_refused(
+      table, [&](Table&, bool is_odd) { return named(is_odd); },
+      AllOf(HasSubstr("returned for its components differs in structure"),
+            HasSubstr("has float32 at leaf 0{b}")));
 }
 
 TEST_F(Update, ThatReturnsTensorsOfAnotherShapeIsRefused) {
-  auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
-  int next = 0;
-  const auto make = [&](double& component) {
-    component = 2.0;
-    return std::pair(1, Tensor<float>::zeros({++next == 3 ? 3 : 2}));
-  };
-  EXPECT_THAT(divergence([&] { cross_.update(number, make); }),
-              Pair(2, AllOf(HasSubstr("returned for its components differs in shape at leaf 1[1]"),
-                            HasSubstr("has tensor float32[2] at leaf 1[1]"),
-                            HasSubstr("has tensor float32[3] at leaf 1[1]"))));
+  const auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
+  expect_refused(
+      number,
+      [](double& component, bool is_odd) {
+        component = 2.0;
+        return std::pair(1, Tensor<float>::zeros({is_odd ? 3 : 2}));
+      },
+      AllOf(HasSubstr("returned for its components differs in shape at leaf 1[1]"),
+            HasSubstr("has tensor float32[2] at leaf 1[1]"),
+            HasSubstr("has tensor float32[3] at leaf 1[1]")));
   EXPECT_THAT(strategy_.local_values(number), Each(1.0));
   // For their bits the host would have to wait.
   float value = 0;
@@ -273,55 +243,45 @@ TEST_F(Update, ThatReturnsTensorsOfAnotherShapeIsRefused) {
 
 TEST_F(Update, IsRefusedWhenComponentsWithoutLeavesDiffer) {
   using Lists = std::vector<std::vector<std::vector<int>>>;
-  auto lists = strategy_.mirrored_variable(Lists{}, {.name = "lists"});
-  int next = 0;
-  EXPECT_THAT(divergence([&] {
-                cross_.update(lists, [&](Lists& component) { component.resize(++next == 3); });
-              }),
-              Pair(2, AllOf(HasSubstr("the components of mirrored lists differ in structure"),
-                            HasSubstr("has no elements at leaf 0\n"),
-                            HasSubstr("has no elements at leaf 0[0]\n"))));
+  const auto lists = strategy_.mirrored_variable(Lists{}, {.name = "lists"});
+  expect_refused(
+      lists, [](Lists& component, bool is_odd) { component.resize(is_odd ? 1 : 0); },
+      AllOf(HasSubstr("the components of mirrored lists differ in structure"),
+            HasSubstr("has no elements at leaf 0\n"), HasSubstr("has no elements at leaf 0[0]\n")));
   EXPECT_THAT(strategy_.local_values(lists), Each(Lists{}));
 }
 
 // Messages have six digits of a key.
 TEST_F(Update, IsRefusedWhenKeysDifferThatReadAlike) {
   using Table = std::map<double, int>;
-  auto table = strategy_.mirrored_variable(Table{}, {.name = "table"});
-  int next = 0;
-  const auto fill = [&](Table& component) { component[++next == 3 ? 0.12345671 : 0.12345672] = 1; };
-  EXPECT_THAT(
-      divergence([&] { cross_.update(table, fill); }),
-      Pair(2, AllOf(HasSubstr("the components of mirrored table differ in structure"),
-                    HasSubstr("has 1 leaf\n"), HasSubstr("has as many in another structure\n"))));
+  const auto table = strategy_.mirrored_variable(Table{}, {.name = "table"});
+  expect_refused(
+      table, [](Table& component, bool is_odd) { component[is_odd ? 0.12345671 : 0.12345672] = 1; },
+      AllOf(HasSubstr("the components of mirrored table differ in structure"),
+            HasSubstr("has 1 leaf\n"), HasSubstr("has as many in another structure\n")));
   EXPECT_THAT(strategy_.local_values(table), Each(Table{}));
 }
 
 // Empty optionals and lists are no leaves, and have a number in messages.
 TEST_F(Update, NamesTheLeafBehindWhatIsEmpty) {
   using Item = std::tuple<std::optional<int>, std::vector<std::vector<int>>, int>;
-  auto items = strategy_.mirrored_variable(
+  const auto items = strategy_.mirrored_variable(
       std::vector<Item>{{std::nullopt, {}, 1}, {std::nullopt, {}, 2}}, {.name = "items"});
-  int next = 0;
-  const auto change = [&](std::vector<Item>& component) { std::get<2>(component[1]) = ++next / 3; };
-  EXPECT_THAT(
-      divergence([&] { cross_.update(items, change); }),
-      Pair(2, HasSubstr("the components of mirrored items differ in bits at leaf 5[1][2]")));
+  expect_refused(
+      items,
+      [](std::vector<Item>& component, bool is_odd) { std::get<2>(component[1]) = is_odd ? 1 : 0; },
+      HasSubstr("the components of mirrored items differ in bits at leaf 5[1][2]"));
 }
 
-TEST_F(Update, OfATensorOfTheLastComponentAloneIsSeenWhenItIsFetched) {
-  auto tensor =
-      strategy_.mirrored_variable([] { return Tensor<float>::zeros({2}); }, {.name = "tensor"});
+// Replica 0 has no component: component 0 belongs to replica 1, and component 1 to replica 2.
+TEST_F(Update, ThatIsRefusedNamesTheReplicasOfTheComponents) {
+  const VariableScope scope =
+      strategy_.colocate_variables_with({backend_.device_spec(1), backend_.device_spec(2)});
+  const auto number = strategy_.mirrored_variable(1.0);
   int next = 0;
-  cross_.update(tensor, [&](Tensor<float>& component) {
-    if (++next == 3) component = add(component, 1.0F);
-  });
-  for (const int device : {0, 1, 2}) {
-    const auto fetch = [&] { cross_.fetch(tensor, backend_.device_spec(device)); };
-    EXPECT_THAT(divergence(fetch),
-                Pair(2, HasSubstr("the components of mirrored tensor differ in bits at leaf 0")));
-  }
-  EXPECT_THAT(divergence([&] { cross_.fetch(tensor); }), Pair(2, HasSubstr("differ in bits")));
+  const std::string text =
+      error_of([&] { cross_.update(number, [&](double& component) { component = ++next; }); });
+  EXPECT_THAT(text, AllOf(HasSubstr("  replica 1  "), HasSubstr("  replica 2  ")));
 }
 
 constexpr CallSite kMade{"train.cc", 5};
@@ -535,14 +495,16 @@ TEST_F(Update, GivesResultsThatCannotBeCopiedToWhoSeesTheirComponent) {
 }
 
 TEST_F(Update, LeavesTheRestToALaterRunWhenOneFails) {
-  auto variable = strategy_.mirrored_variable(0, {.aggregation = Aggregation::kSum});
-  EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
-    replica.assign_add(variable, 1);
-    if (replica.replica_id() == 2) throw std::runtime_error("after the first");
-    replica.assign_add(variable, 100);
-  }),
-               std::runtime_error);
-  EXPECT_THAT(strategy_.local_values(variable), Each(3));
+  at_each_place(3, [&](int odd) {
+    const auto variable = strategy_.mirrored_variable(0, {.aggregation = Aggregation::kSum});
+    EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
+      replica.assign_add(variable, 1);
+      if (replica.replica_id() == odd) throw std::runtime_error("after the first");
+      replica.assign_add(variable, 100);
+    }),
+                 std::runtime_error);
+    EXPECT_THAT(strategy_.local_values(variable), Each(3));
+  });
 }
 
 }  // namespace

@@ -18,8 +18,7 @@ namespace belfry::detail {
 std::int64_t axis_count(const GatherCall& call, ReduceOp op, DType dtype,
                         const std::vector<Shape>& shapes) {
   require_reducible(op, dtype, call.site);
-  axis_of(shapes.front(), call.axis, "reduce", call.site);
-  const int number = gather_axis(shapes, call.present, call.axis, call.site);
+  const int number = gather_axis(shapes, call);
   std::int64_t count = 0;
   for (const Shape& shape : shapes) count += shape.extent(number);
   if (count == 0 && op == ReduceOp::kMean) throw_nothing_to_reduce(call.site);
@@ -35,7 +34,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
   for (const AnyTensor& part : parts) shapes.push_back(part.shape());
   const DType dtype = parts.front().dtype();
   const std::int64_t count = axis_count(call, op, dtype, shapes);
-  const int number = gather_axis(shapes, call.present, call.axis, site);
+  const int number = gather_axis(shapes, call);
   // 16-bit floats stay float until the end, and are rounded once.
   const DType wide = sum_type(dtype);
   std::vector<AnyTensor> sums;

@@ -36,21 +36,22 @@ std::vector<std::int64_t> extents_at(const std::vector<Shape>& shapes, int axis)
 
 }  // namespace
 
-int gather_axis(const std::vector<Shape>& shapes, const Participants& present, Axis axis,
-                CallSite site) {
+int gather_axis(const std::vector<Shape>& shapes, const GatherCall& call) {
   const int rank = shapes.front().rank();
   const bool same_rank =
       std::ranges::all_of(shapes, [rank](const Shape& shape) { return shape.rank() == rank; });
-  const int number = same_rank ? axis_of(shapes.front(), axis, "gather", site) : 0;
+  const int number = same_rank ? axis_of(shapes.front(), call.axis, call.verb, call.site) : 0;
   ErrorReport report;
   report.code = ErrorCode::kStructure;
   report.summary = "values of these shapes cannot be gathered along one axis";
-  report.site = site;
+  report.site = call.site;
   report.expected = "the same rank, and the same extents but for the axis, on every replica";
   bool fits = same_rank;
   for (std::size_t part = 0; part < shapes.size(); ++part) {
-    report.replicas.push_back(
-        {present.id(static_cast<int>(part)), site, "brings shape " + to_string(shapes[part]), {}});
+    report.replicas.push_back({call.present.id(static_cast<int>(part)),
+                               call.site,
+                               "brings shape " + to_string(shapes[part]),
+                               {}});
     fits = fits && with_extent(shapes[part], number, 0) == with_extent(shapes[0], number, 0);
   }
   if (!fits) throw StructureMismatchError(std::move(report));
@@ -59,7 +60,7 @@ int gather_axis(const std::vector<Shape>& shapes, const Participants& present, A
 
 AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& parts) {
   const SiteScope scope(call.site);
-  const int number = gather_axis(shapes_of(parts), call.present, call.axis, call.site);
+  const int number = gather_axis(shapes_of(parts), call);
   std::vector<AnyTensor> here;
   here.reserve(parts.size());
   for (const AnyTensor& part : parts) here.push_back(part.copy_to(call.core.placement(0)));
@@ -70,7 +71,7 @@ std::vector<AnyTensor> all_gather_tensors(const GatherCall& call,
                                           const std::vector<AnyTensor>& parts) {
   const SiteScope scope(call.site);
   const std::vector<Shape> shapes = shapes_of(parts);
-  const int number = gather_axis(shapes, call.present, call.axis, call.site);
+  const int number = gather_axis(shapes, call);
   std::vector<AnyTensor> joined = call.core.reductions().all_gather(parts, call.present);
   for (AnyTensor& table : joined) {
     table = join(table, shapes.front(), number, extents_at(shapes, number), call.site);

@@ -11,6 +11,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,8 +40,10 @@ namespace belfry::verbs_test {
 namespace {
 
 using ::testing::AllOf;
+using testing::at_each_place;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::lines_of_three;
 
 constexpr CallSite kHere{"train.cc", 11};
 
@@ -172,11 +175,15 @@ TEST_F(Verbs, UpdateEachReturnsWhatEachCallReturned) {
 
 TEST_F(Verbs, AValueThatIsNotOnTheComponentsDeviceCannotUpdateIt) {
   const auto variable = strategy_.mirrored_variable(5);
-  const auto one = cross_.broadcast(1, std::vector{device(0), device(2)});
-  EXPECT_THAT(
-      error_of([&] { cross_.update(variable, [](int& own, int by) { own += by; }, one, kHere); }),
-      AllOf(HasSubstr("BF-038"), HasSubstr(to_string(device(1)))));
-  EXPECT_THAT(cross_.local_results(variable), ElementsAre(5, 5, 5));
+  at_each_place(3, [&](int odd) {
+    std::vector<DeviceSpec> others = strategy_.devices();
+    others.erase(others.begin() + odd);
+    const auto one = cross_.broadcast(1, others);
+    EXPECT_THAT(
+        error_of([&] { cross_.update(variable, [](int& own, int by) { own += by; }, one, kHere); }),
+        AllOf(HasSubstr("BF-038"), HasSubstr(to_string(device(odd)))));
+    EXPECT_THAT(cross_.local_results(variable), ElementsAre(5, 5, 5));
+  });
 }
 
 TEST_F(Verbs, FetchOfAReplicaLocalVariableIsItsReduction) {
@@ -213,42 +220,85 @@ TEST_F(Verbs, MapHandsOutArgumentsWhereElementsAre) {
 }
 
 TEST_F(Verbs, MappedResultsMustFitOneAnother) {
-  const PerReplica<std::vector<std::vector<int>>> lists{{{1}}, {}, {{2, 3}}};
-  EXPECT_THAT(error_of([&] { cross_.reduce_mapped(ReduceOp::kSum, lists, kHere); }),
-              AllOf(HasSubstr("BF-020"), HasSubstr("replica 2"), HasSubstr("int32[2]")));
+  using Lists = std::vector<std::vector<int>>;
+  at_each_place(3, [&](int odd) {
+    const auto lists = strategy_.distribute_values(
+        [&](int id) { return id == odd ? Lists{{2, 3}} : Lists{{1}, {4}}; });
+    EXPECT_THAT(error_of([&] { cross_.reduce_mapped(ReduceOp::kSum, lists, kHere); }),
+                AllOf(HasSubstr("BF-020"),
+                      HasSubstr("  replica " + std::to_string(odd) + "  train.cc:11  has int32[2]"),
+                      HasSubstr("  replica " + std::to_string(odd == 0 ? 1 : 0) +
+                                "  train.cc:11  has int32[1]")));
+    // Without a list of replica `odd`, the lists of two replicas are compared.
+    const auto two = strategy_.distribute_values([&](int id) {
+      return id == odd ? Lists{} : id == (odd + 1) % 3 ? Lists{{1}} : Lists{{2, 3}};
+    });
+    EXPECT_THAT(error_of([&] { cross_.reduce_mapped(ReduceOp::kSum, two, kHere); }),
+                AllOf(HasSubstr("  replica " + std::to_string((odd + 1) % 3) +
+                                "  train.cc:11  has int32[1]"),
+                      HasSubstr("  replica " + std::to_string((odd + 2) % 3) +
+                                "  train.cc:11  has int32[2]")));
+  });
 }
 
 TEST_F(Verbs, AllGatherIsAMergeOfItsOwnKind) {
-  EXPECT_THAT(error_of([&] {
-                strategy_.run([](ReplicaContext& r) {
-                  const std::vector<int> own{1};
-                  if (r.replica_id() == 0) {
-                    r.all_gather(own);
-                  } else {
-                    r.all_reduce(ReduceOp::kSum, own);
-                  }
-                });
-              }),
-              AllOf(HasSubstr("BF-012"), HasSubstr("waits in all_gather")));
-  EXPECT_THAT(
-      error_of([&] {
-        strategy_.run([&](ReplicaContext& r) {
-          r.all_gather(Tensor<float>::zeros({1, 1}), Axis(r.replica_id() % 2), kHere);
-        });
-      }),
-      AllOf(HasSubstr("BF-020 replicas ask for different axes"), HasSubstr("gathers along 1")));
+  at_each_place(3, [&](int odd) {
+    EXPECT_THAT(error_of([&] {
+                  strategy_.run([&](ReplicaContext& r) {
+                    const std::vector<int> own{1};
+                    if (r.replica_id() == odd) {
+                      r.all_gather(own);
+                    } else {
+                      r.all_reduce(ReduceOp::kSum, own);
+                    }
+                  });
+                }),
+                AllOf(HasSubstr("BF-012"), HasSubstr("waits in all_gather")));
+    EXPECT_THAT(error_of([&] {
+                  strategy_.run([&](ReplicaContext& r) {
+                    const Axis axis(r.replica_id() == odd ? 1 : 0);
+                    r.all_gather(Tensor<float>::zeros({1, 1}), axis, kHere);
+                  });
+                }),
+                AllOf(HasSubstr("BF-020 replicas ask for different axes"),
+                      HasSubstr(lines_of_three(odd, "train.cc:11  gathers along 0",
+                                               "train.cc:11  gathers along 1"))));
+  });
 }
 
+// A value of a different rank may have no such axis.
 TEST_F(Verbs, GatherNamesTheShapesThatDoNotFit) {
   testing::asserts("SEM-121");
-  const auto rows = strategy_.distribute_values(
-      [](int id) { return Tensor<float>::zeros({2, id == 2 ? 4 : 3}); });
-  EXPECT_EQ(error_of([&] { cross_.gather(rows, Axis(0), kHere); }),
-            "BF-020 values of these shapes cannot be gathered along one axis\n"
-            "  at train.cc:11\n"
-            "  replicas 0,1  train.cc:11  brings shape [2,3]\n"
-            "  replica 2  train.cc:11  brings shape [2,4]\n"
-            "  expected: the same rank, and the same extents but for the axis, on every replica");
+  const std::pair<Shape, int> strangers[] = {{{2, 4}, 0}, {{3}, 0},       {{3}, 1},
+                                             {{3}, -1},   {Shape{}, 0},   {{2, 3, 1}, 1},
+                                             {{4, 3}, 1}, {{2, 3, 1}, -1}};
+  at_each_place(3, [&](int odd) {
+    for (const auto& [shape, number] : strangers) {
+      const Axis axis(number);
+      const auto own = [&, &stranger = shape](int id) {
+        return Tensor<float>::zeros(id == odd ? stranger : Shape{2, 3});
+      };
+      const auto rows = strategy_.distribute_values(own);
+      const std::string text =
+          "BF-020 values of these shapes cannot be gathered along one axis\n"
+          "  at train.cc:11\n" +
+          lines_of_three(odd, "train.cc:11  brings shape [2,3]",
+                         "train.cc:11  brings shape " + to_string(shape)) +
+          "  expected: the same rank, and the same extents but for the axis, on every replica";
+      EXPECT_EQ(error_of([&] { cross_.gather(rows, axis, kHere); }), text);
+      EXPECT_EQ(error_of([&] { cross_.reduce(ReduceOp::kSum, rows, axis, kHere); }), text);
+      EXPECT_THAT(error_of([&] {
+                    strategy_.run(
+                        [&](ReplicaContext& r) { r.all_gather(own(r.replica_id()), axis, kHere); });
+                  }),
+                  HasSubstr("BF-020 values of these shapes cannot be gathered along one axis"));
+    }
+  });
+  const auto rows = strategy_.distribute_values([](int) { return Tensor<float>::zeros({2, 3}); });
+  EXPECT_THAT(error_of([&] { cross_.gather(rows, Axis(2), kHere); }),
+              HasSubstr("BF-021 gather along axis 2 of a value [2,3]"));
+  EXPECT_THAT(error_of([&] { cross_.reduce(ReduceOp::kSum, rows, Axis(2), kHere); }),
+              HasSubstr("BF-021 reduce along axis 2 of a value [2,3]"));
 }
 
 TEST_F(Verbs, AxisMeanRounds16BitsOnce) {
@@ -451,9 +501,11 @@ struct Doubled {
 
 TEST_F(Verbs, FetchOfAVariableWithItsOwnReductionIsWhatReadGives) {
   const auto best = strategy_.replica_local_variable(Furthest{}, 1.0);
-  strategy_.run([&](ReplicaContext& r) { best.on(r) = r.replica_id() == 1 ? 10.0 : 1.0; });
-  EXPECT_EQ(cross_.fetch(best), 10.0);
-  EXPECT_EQ(cross_.fetch(best, device(2), [](double x) { return -x; }), -10.0);
+  at_each_place(3, [&](int odd) {
+    strategy_.run([&](ReplicaContext& r) { best.on(r) = r.replica_id() == odd ? 10.0 : 1.0; });
+    EXPECT_EQ(cross_.fetch(best), 10.0);
+    EXPECT_EQ(cross_.fetch(best, device(2), [](double x) { return -x; }), -10.0);
+  });
   const auto sum = strategy_.replica_local_variable(Doubled{}, on(0, 1.5F));
   const Tensor<float> fetched = cross_.fetch(sum, device(3));
   EXPECT_EQ(fetched.item(), 9);  // 2 * (1.5 + 1.5 + 1.5)
