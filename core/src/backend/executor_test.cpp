@@ -5,6 +5,7 @@
 
 #include "backend/testing/scripted_job.h"
 #include "belfry/backend/current_slot.h"
+#include "words/each_place_test.h"
 
 #include <gtest/gtest.h>
 
@@ -140,20 +141,24 @@ struct MeetsWhenDestroyed {
 
 TEST_P(EveryExecutor, AMergeDuringUnwindingDoesNotLeakTheException) {
   const auto executor = make({});
-  std::vector<int> uncaught(2, -1);
-  int uncaught_in_merge = 0;
-  ScriptedJob job(*executor, 2, [&](ScriptedJob& self, int replica) {
-    try {
-      // Replica 1 meets without an exception in flight.
-      MeetsWhenDestroyed guard{self, replica, uncaught[static_cast<std::size_t>(replica)]};
-      if (replica == 0) throw 1;
-    } catch (int) {
-    }
+  testing::at_each_place(3, [&](int odd) {
+    std::vector<int> uncaught(3, -1);
+    int uncaught_in_merge = 0;
+    ScriptedJob job(*executor, 3, [&](ScriptedJob& self, int replica) {
+      try {
+        // The others meet without an exception in flight.
+        MeetsWhenDestroyed guard{self, replica, uncaught[static_cast<std::size_t>(replica)]};
+        if (replica == odd) throw 1;
+      } catch (int) {
+      }
+    });
+    job.on_merge = [&] { uncaught_in_merge += std::uncaught_exceptions(); };
+    job.run();
+    std::vector<int> expected(3, 0);
+    expected[static_cast<std::size_t>(odd)] = 1;
+    EXPECT_EQ(uncaught, expected);
+    EXPECT_EQ(uncaught_in_merge, 0);
   });
-  job.on_merge = [&] { uncaught_in_merge += std::uncaught_exceptions(); };
-  job.run();
-  EXPECT_EQ(uncaught, (std::vector<int>{1, 0}));
-  EXPECT_EQ(uncaught_in_merge, 0);
 }
 
 TEST_P(EveryExecutor, AMergeKeepsEachReplicasErrno) {
@@ -237,19 +242,21 @@ TEST_P(EveryExecutor, WhenNobodyCanMoveTheBlockedAreNamedAndCancelled) {
 
 TEST_P(EveryExecutor, AnAbandonedReplicaIsCountedAsEnded) {
   const auto executor = make({});
-  ScriptedJob job(*executor, 3, [](ScriptedJob& self, int replica) {
-    self.meet(replica);
-    if (replica == 1) {
-      try {
-        throw 1;
-      } catch (...) {
-        self.abandon(replica);
+  testing::at_each_place(3, [&](int odd) {
+    ScriptedJob job(*executor, 3, [&](ScriptedJob& self, int replica) {
+      self.meet(replica);
+      if (replica == odd) {
+        try {
+          throw 1;
+        } catch (...) {
+          self.abandon(replica);
+        }
       }
-    }
-    self.meet(replica);
+      self.meet(replica);
+    });
+    job.run();
+    EXPECT_EQ(job.merges, 2);
   });
-  job.run();
-  EXPECT_EQ(job.merges, 2);
   ScriptedJob again(*executor, 3, [](ScriptedJob& self, int replica) { self.meet(replica); });
   again.run();
   EXPECT_EQ(again.merges, 1);

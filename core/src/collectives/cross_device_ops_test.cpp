@@ -6,6 +6,7 @@
 
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,13 +30,15 @@ using ::testing::HasSubstr;
 // 2^24: in float, L + 1 is a tie that goes to L.
 constexpr float kLarge = 16777216.0F;
 
-// The values {L, 1, -L, 1} of four replicas in each of four elements, summed on replica 0.
+// The values {L, 1, -L, 1} of four replicas in each of four elements, summed on each replica.
 std::vector<float> sum_of_large_and_small(Strategy& strategy) {
-  return strategy.run([](ReplicaContext& replica) {
+  const auto sums = strategy.run([](ReplicaContext& replica) {
     const float values[] = {kLarge, 1.0F, -kLarge, 1.0F};
     const auto own = Tensor<float>::full({4}, values[replica.replica_id()]);
     return replica.all_reduce(ReduceOp::kSum, own).to_host();
-  })[0];
+  });
+  EXPECT_THAT(sums, Each(sums[0]));
+  return sums[0];
 }
 
 TEST(Algorithms, AddInTheirOwnOrders) {
@@ -75,29 +78,38 @@ TEST(Algorithms, AddOnTheNamedDevice) {
   }
 }
 
+// Three replicas bring three ones each, and replica `odd` brings three times L.
+constexpr auto kOneIsLarge = [](const ReplicaContext& replica, int odd) {
+  return std::vector<float>(3, replica.replica_id() == odd ? kLarge : 1.0F);
+};
+
 TEST(Algorithms, KeepAnOrderThatIsNamedForHostLeavesToo) {
   testing::asserts("SEM-32", "SEM-146");
   HostBackend backend(3);
   MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing,
                                       .cross_device_ops = std::make_shared<RingAllReduce>()});
-  const auto sums = strategy.run([](ReplicaContext& replica) {
-    const float own = replica.replica_id() == 0 ? kLarge : 1.0F;
-    return std::pair(replica.all_reduce(ReduceOp::kSum, std::vector<float>(3, own)),
-                     replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({3}, own)).to_host());
+  testing::at_each_place(3, [&](int odd) {
+    const auto sums = strategy.run([&](ReplicaContext& replica) {
+      const std::vector<float> own = kOneIsLarge(replica, odd);
+      return std::pair(replica.all_reduce(ReduceOp::kSum, own),
+                       replica.all_reduce(ReduceOp::kSum, Tensor<float>::from({3}, own)).to_host());
+    });
+    // Element i is (x_i + x_(i+1)) + x_(i+2): (L + 1) + 1 = (1 + L) + 1 = L, (1 + 1) + L = L + 2.
+    std::vector<float> expected(3, kLarge);
+    expected[static_cast<std::size_t>((odd + 1) % 3)] += 2;
+    EXPECT_THAT(sums, Each(std::pair(expected, expected)));
   });
-  // (L + 1) + 1; (1 + 1) + L; (1 + L) + 1.
-  EXPECT_THAT(sums[0].first, ElementsAre(kLarge, kLarge + 2, kLarge));
-  EXPECT_THAT(sums[0].second, ElementsAre(kLarge, kLarge + 2, kLarge));
 }
 
 TEST(Algorithms, LeaveHostLeavesInReplicaOrderIfNoOrderIsNamed) {
   HostBackend backend(3);
   MirroredStrategy strategy(backend, {.cross_device_ops = std::make_shared<RingAllReduce>()});
-  const auto sums = strategy.run([](ReplicaContext& replica) {
-    const float own = replica.replica_id() == 0 ? kLarge : 1.0F;
-    return replica.all_reduce(ReduceOp::kSum, std::vector<float>(3, own));
+  testing::at_each_place(3, [&](int odd) {
+    const auto sums = strategy.run([&](ReplicaContext& replica) {
+      return replica.all_reduce(ReduceOp::kSum, kOneIsLarge(replica, odd));
+    });
+    EXPECT_THAT(sums, Each(Each(odd == 2 ? kLarge + 2 : kLarge)));
   });
-  EXPECT_THAT(sums[0], Each(kLarge));
 }
 
 std::string refusal(Backend& backend, std::shared_ptr<CrossDeviceOps> algorithm,
@@ -220,7 +232,7 @@ TEST(UsersAlgorithm, GetsTheTensorsOfEachElementTypeInOneCall) {
     const auto [a, b, c, d] = replica.all_reduce(ReduceOp::kSum, std::tuple(f, f, i, 3.0));
     return std::vector<double>{a.to_host()[0], b.to_host()[1], 1.0 * c.to_host()[0], d};
   });
-  EXPECT_THAT(sums[1], ElementsAre(2, 2, 4, 6));
+  EXPECT_THAT(sums, Each(ElementsAre(2, 2, 4, 6)));
   EXPECT_THAT(algorithm->types, ElementsAre(DType::kFloat32, DType::kInt32));
   EXPECT_EQ(algorithm->tensors, 3U) << "the double is a host leaf";
   EXPECT_THAT(algorithm->members, Each(2U));

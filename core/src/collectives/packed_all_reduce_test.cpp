@@ -7,6 +7,7 @@
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
 #include "collectives/testing/counting_links.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -255,28 +256,33 @@ TEST(PackedAllReduces, RefuseWrongOptionsAndPlans) {
 // A plan of the first member would copy four elements out of three.
 TEST(PackedAllReduces, RefuseMembersWithDifferentTensors) {
   testing::asserts("SEM-149");
-  HostBackend backend(2);
-  ReplicaDevices devices(backend, {0, 1});
-  std::vector<CollectivePart> parts;
-  for (const int tensor : {0, 1}) {
-    for (const int member : {0, 1}) {
-      Device& device = backend.device(member);
-      Stream& stream = device.communication_stream();
-      const std::size_t elements = tensor == 1 && member == 1 ? 3 : 4;
-      const BufferView view = view_of(device.allocate(4 * elements, stream), DType::kFloat32);
-      parts.push_back({view, view, &stream});
-    }
-  }
+  HostBackend backend(3);
+  ReplicaDevices devices(backend, {0, 1, 2});
   const auto identity = std::make_shared<Identity>();
-  try {
-    PackedAllReduce(identity).all_reduce({.parts = parts, .members = 2, .devices = &devices});
-    FAIL() << "different tensors";
-  } catch (const StructureMismatchError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kStructure);
-    EXPECT_THAT(error.what(),
-                HasSubstr("tensor 1 has 4 elements of float32 on member 0, and 3 of float32 on "
-                          "member 1"));
-  }
+  testing::at_each_place(3, [&](int odd) {
+    std::vector<CollectivePart> parts;
+    for (const int tensor : {0, 1}) {
+      for (const int member : {0, 1, 2}) {
+        Device& device = backend.device(member);
+        Stream& stream = device.communication_stream();
+        const std::size_t elements = tensor == 1 && member == odd ? 3 : 4;
+        const BufferView view = view_of(device.allocate(4 * elements, stream), DType::kFloat32);
+        parts.push_back({view, view, &stream});
+      }
+    }
+    try {
+      PackedAllReduce(identity).all_reduce({.parts = parts, .members = 3, .devices = &devices});
+      FAIL() << "different tensors";
+    } catch (const StructureMismatchError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kStructure);
+      EXPECT_THAT(error.what(),
+                  HasSubstr(odd == 0 ? "tensor 1 has 3 elements of float32 on member 0, and 4 of "
+                                       "float32 on member 1"
+                                     : "tensor 1 has 4 elements of float32 on member 0, and 3 of "
+                                       "float32 on member " +
+                                           std::to_string(odd)));
+    }
+  });
   EXPECT_EQ(identity->calls, 0U);
 }
 

@@ -112,10 +112,16 @@ TEST(WrongPlans, ReadAndWriteAChunkInOneStep) {
 
 TEST(WrongPlans, LeaveAMemberWithoutTheResult) {
   testing::asserts("SEM-147");
-  ReductionPlan plan = good();
-  plan.copies.clear();
-  EXPECT_EQ(refusal(plan),
-            "a plan of a reduction is wrong: member 1 never receives the result of chunk 0");
+  // Member `without` alone never receives what member 0 has.
+  ReductionPlan plan;
+  for (const int without : {1, 2, 3}) {
+    plan = {.members = 4, .sums = {{{0, {}, {0, 1, 2, 3}}}}, .copies = {{}}};
+    for (const int member : {1, 2, 3}) {
+      if (member != without) plan.copies[0].push_back({0, member, {}});
+    }
+    EXPECT_EQ(refusal(plan), "a plan of a reduction is wrong: member " + std::to_string(without) +
+                                 " never receives the result of chunk 0");
+  }
   plan = {.members = 3, .sums = {{{0, {}, {0, 1, 2}}}}, .copies = {{{1, 2, {}}, {0, 1, {}}}}};
   EXPECT_EQ(refusal(plan),
             "step 2 of a plan of a reduction is wrong: member 2 copies chunk 0 from "

@@ -6,6 +6,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,14 +26,14 @@ struct OnPurpose : std::runtime_error {
 
 class Transactions : public ::testing::Test {
  protected:
-  // Two updates, an assignment and a write of each replica; throws at the end if asked to.
-  void step(bool fails) {
+  // Two updates, an assignment and a write of each replica. A replica may throw at the end.
+  void step(int thrower = -1) {
     cross_.update(w_, [](Tensor<float>& w) { w = add(w, 1.0F); });
     strategy_.run([&](ReplicaContext& replica) {
       replica.assign_add(count_, 1);
       local_.on(replica) += 10 * (replica.replica_id() + 1);
       replica.assign_add(tensor_, Tensor<float>::full({1}, 5.0F));
-      if (fails && replica.replica_id() == 1) throw OnPurpose();
+      if (replica.replica_id() == thrower) throw OnPurpose();
     });
   }
   void expect(float w, int count, const std::vector<int>& local, float tensor) {
@@ -56,7 +57,7 @@ class Transactions : public ::testing::Test {
 
 TEST_F(Transactions, ThatEndWellKeepEverything) {
   const int returned = strategy_.transaction([&] {
-    step(false);
+    step();
     return 7;
   });
   EXPECT_EQ(returned, 7);
@@ -65,25 +66,27 @@ TEST_F(Transactions, ThatEndWellKeepEverything) {
 
 TEST_F(Transactions, ThatThrowChangeNothing) {
   testing::asserts("SEM-59");
-  step(false);
-  EXPECT_THROW(strategy_.transaction([&] {
-    step(false);
-    cross_.assign_total(local_, 100);
-    step(true);
-  }),
-               OnPurpose);
-  expect(2, 1, {10, 20}, 5);
-  step(false);
+  step();
+  testing::at_each_place(2, [&](int odd) {
+    EXPECT_THROW(strategy_.transaction([&] {
+      step();
+      cross_.assign_total(local_, 100);
+      step(odd);
+    }),
+                 OnPurpose);
+    expect(2, 1, {10, 20}, 5);
+  });
+  step();
   expect(3, 2, {20, 40}, 10);
 }
 
 TEST_F(Transactions, Nest) {
   testing::asserts("SEM-59");
   strategy_.transaction([&] {
-    step(false);
-    EXPECT_THROW(strategy_.transaction([&] { step(true); }), OnPurpose);
+    step();
+    EXPECT_THROW(strategy_.transaction([&] { step(1); }), OnPurpose);
     expect(2, 1, {10, 20}, 5);
-    step(false);
+    step();
   });
   expect(3, 2, {20, 40}, 10);
 }
@@ -134,7 +137,7 @@ TEST_F(Transactions, RestoreValuesWithoutACopy) {
   bool closed = false;
   const auto guarded = strategy_.mirrored_variable([&] { return Guarded(closed, 3); });
   EXPECT_THROW(strategy_.transaction([&] {
-    step(false);
+    step();
     cross_.update(guarded, [](Guarded& one) { one.value = 4; });
     closed = true;
     cross_.update(guarded, [](Guarded& one) { one.value = 5; });

@@ -8,6 +8,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
 #include "belfry/variable.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,16 +40,23 @@ TEST_F(VariableScopes, LeaveAnAggregationThatOptionsName) {
 }
 
 TEST_F(VariableScopes, CountVariablesOfReplicas) {
-  try {
-    strategy_.run([&](ReplicaContext& replica) {
-      if (replica.replica_id() == 0) strategy_.variable(1.0);
-    });
-    FAIL() << "no error";
-  } catch (const VariableMismatchError& error) {
-    ASSERT_EQ(error.report().replicas.size(), 2U);
-    EXPECT_EQ(error.report().replicas[0].what, "made 1 variable");
-    EXPECT_EQ(error.report().replicas[1].what, "made 0 variables");
-  }
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  // Only replica 0 makes a variable, or every replica but replica `odd` does.
+  testing::at_each_place(3, [&](int odd) {
+    try {
+      strategy.run([&](ReplicaContext& replica) {
+        if ((replica.replica_id() == odd) == (odd == 0)) strategy.variable(1.0);
+      });
+      FAIL() << "no error";
+    } catch (const VariableMismatchError& error) {
+      ASSERT_EQ(error.report().replicas.size(), 3U);
+      for (const ReplicaReport& each : error.report().replicas) {
+        const bool is_odd = each.replica_id == odd;
+        EXPECT_EQ(each.what, is_odd == (odd == 0) ? "made 1 variable" : "made 0 variables");
+      }
+    }
+  });
 }
 
 TEST_F(VariableScopes, LeaveTheKindOfATypedHandle) {

@@ -205,15 +205,17 @@ TEST_F(ForeignTensor, OverlapsByAddressInCollectivesAndReductions) {
   for (const std::size_t members : {2U, 40U}) {
     HostBackend backend(static_cast<int>(members));
     std::vector<float> mine(4 * members + 1);
-    for (const bool overlapping : {false, true}) {
+    // The first, a middle and the last pair of neighbours; the last output has no input behind it.
+    for (const std::size_t odd : {members, std::size_t{0}, (members - 1) / 2, members - 2}) {
+      const bool overlapping = odd < members;
       std::vector<Tensor<float>> tensors;
       std::vector<CollectivePart> parts;
       Kernel reduction;
       reduction.kind = KernelKind::kReduceReplicas;
       // In falling order of addresses. Each member has two elements of input, then two of output;
-      // the output of member 0 reaches an element into the input of member 1.
+      // the output of member `odd` reaches an element into the input of the next member.
       for (std::size_t rank = members; rank-- > 0;) {
-        const std::size_t further = overlapping && rank == 0 ? 1 : 0;
+        const std::size_t further = rank == odd ? 1 : 0;
         const Placement on{&backend, static_cast<int>(rank)};
         const auto make = [&](std::size_t first) {
           tensors.push_back(Tensor<float>::over({2}, std::span(mine).subspan(first, 2), on));

@@ -8,6 +8,7 @@
 #include "belfry/launch.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,19 +97,21 @@ TEST_F(LostValues, FailEveryMemberOfACollective) {
   testing::asserts("SEM-173");
   const auto lost = make_lost();
   MirroredStrategy strategy(backend_);
-  int heard = 0;
-  EXPECT_THROW(strategy.run([&](ReplicaContext& replica) {
-    const auto own = replica.replica_id() == 0 ? lost : Tensor<float>::full({2}, 1);
-    const auto sum = replica.all_reduce(ReduceOp::kSum, own);
-    try {
-      sum.to_host();
-    } catch (const std::runtime_error&) {
-      ++heard;
-      throw;
-    }
-  }),
-               std::runtime_error);
-  EXPECT_EQ(heard, 2);
+  testing::at_each_place(2, [&](int odd) {
+    int heard = 0;
+    EXPECT_THROW(strategy.run([&](ReplicaContext& replica) {
+      const auto own = replica.replica_id() == odd ? lost : Tensor<float>::full({2}, 1);
+      const auto sum = replica.all_reduce(ReduceOp::kSum, own);
+      try {
+        sum.to_host();
+      } catch (const std::runtime_error&) {
+        ++heard;
+        throw;
+      }
+    }),
+                 std::runtime_error);
+    EXPECT_EQ(heard, 2);
+  });
 }
 
 TEST_F(LostValues, AreThoseOfMemoryOfTheProgram) {

@@ -6,6 +6,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "words/each_place_test.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ struct Boom {};
 
 class Cancellation : public ::testing::Test {
  protected:
-  /// Runs `body`, which throws a Boom on replica 0, and checks that the strategy still works.
+  /// Runs `body`, which throws a Boom on a replica, and checks that the strategy still works.
   template <class Body>
   void fail_in(const Body& body) {
     EXPECT_THROW(strategy_.run(body), Boom);
@@ -79,20 +80,28 @@ struct AtEnd {
 
 TEST_F(Cancellation, OfReplicasThatMergeAllTheSameIsGivenUp) {
   testing::asserts("SEM-7");
-  std::vector<int> swallowed(3);
-  EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
-    const int id = replica.replica_id();
-    if (id == 0) throw Boom{};
-    insist(swallowed[static_cast<std::size_t>(id)],
-           [&] { replica.all_reduce(ReduceOp::kSum, 1.0F); });
-  }),
-               Boom);
-  EXPECT_EQ(swallowed, (std::vector{0, kPatience, kPatience}));
-  EXPECT_EQ(abandoned(), (std::vector{1, 2}));
-  // A replica that obeys is not abandoned.
-  fail_in([](ReplicaContext& replica) {
-    if (replica.replica_id() == 0) throw Boom{};
-    replica.all_reduce(ReduceOp::kSum, 1.0F);
+  // Replica `odd` throws, the next replica obeys, and the third replica insists.
+  testing::at_each_place(3, [&](int odd) {
+    std::vector<int> swallowed(3);
+    const int insists = (odd + 2) % 3;
+    EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
+      const int id = replica.replica_id();
+      if (id == odd) throw Boom{};
+      if (id != insists) replica.all_reduce(ReduceOp::kSum, 1.0F);
+      insist(swallowed[static_cast<std::size_t>(id)],
+             [&] { replica.all_reduce(ReduceOp::kSum, 1.0F); });
+    }),
+                 Boom);
+    std::vector<int> expected(3);
+    expected[static_cast<std::size_t>(insists)] = kPatience;
+    EXPECT_EQ(swallowed, expected);
+    EXPECT_EQ(abandoned(), std::vector{insists});
+    // Replicas that obey are not abandoned.
+    fail_in([&](ReplicaContext& replica) {
+      if (replica.replica_id() == odd) throw Boom{};
+      replica.all_reduce(ReduceOp::kSum, 1.0F);
+    });
+    EXPECT_EQ(abandoned(), std::vector<int>());
   });
 }
 

@@ -11,6 +11,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -467,11 +468,15 @@ TEST_F(RequiredNames, AreNotAskedOfCallsThatAreReachedOnce) {
 }
 
 TEST_F(RequiredNames, AreAskedOfAReplicaThatMergesMoreOftenThanOthers) {
-  EXPECT_THAT(strict_text([](ReplicaContext& replica) {
-                replica.all_reduce(ReduceOp::kSum, 1, kLeft);
-                replica.all_reduce(ReduceOp::kSum, 1, replica.replica_id() == 0 ? kRight : kLeft);
-              }),
-              AllOf(HasSubstr("BF-015"), HasSubstr("replica 1  train.cc:11  reached all_reduce")));
+  testing::at_each_place(2, [&](int odd) {
+    const std::string name = "replica " + std::to_string(odd);
+    EXPECT_THAT(strict_text([&](ReplicaContext& replica) {
+                  const bool is_odd = replica.replica_id() == odd;
+                  replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+                  replica.all_reduce(ReduceOp::kSum, 1, is_odd ? kLeft : kRight);
+                }),
+                AllOf(HasSubstr("BF-015"), HasSubstr(name + "  train.cc:11  reached all_reduce")));
+  });
 }
 
 TEST_F(RequiredNames, AreAskedOfVariablesMadeAgainWithoutOne) {

@@ -7,6 +7,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -114,17 +115,22 @@ TEST_F(Participation, MergesReturnValuesOfAllReplicas) {
 
 TEST_F(Participation, MeansAreOverThoseThatTakePart) {
   testing::asserts("SEM-91");
-  const auto means = strategy_.run(
-      [](ReplicaContext& replica, double own) {
-        return std::pair(
-            replica.all_reduce(ReduceOp::kMean, own),
-            replica.all_reduce(ReduceOp::kMean, Tensor<double>::full({2}, own)).to_host());
-      },
-      values_of({0, 2, 3}));
-  for (const auto& [host, tensor] : means) {
-    EXPECT_EQ(host, 50.0 / 3);
-    EXPECT_THAT(tensor, ElementsAre(50.0 / 3, 50.0 / 3));
-  }
+  testing::at_each_place(4, [&](int absent) {
+    std::vector<int> present{0, 1, 2, 3};
+    present.erase(present.begin() + absent);
+    const auto means = strategy_.run(
+        [](ReplicaContext& replica, double own) {
+          return std::pair(
+              replica.all_reduce(ReduceOp::kMean, own),
+              replica.all_reduce(ReduceOp::kMean, Tensor<double>::full({2}, own)).to_host());
+        },
+        values_of(present));
+    const double mean = (60.0 - 10 * absent) / 3;
+    for (const auto& [host, tensor] : means) {
+      EXPECT_EQ(host, mean);
+      EXPECT_THAT(tensor, ElementsAre(mean, mean));
+    }
+  });
 }
 
 TEST_F(Participation, ThoseThatTakeNoPartGetWhatMergesGiveToAll) {

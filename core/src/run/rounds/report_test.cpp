@@ -9,6 +9,7 @@
 #include "belfry/vjp.h"
 #include "run/testing/borrowed_devices.h"
 #include "run/testing/error_of_test.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -128,22 +129,25 @@ TEST_F(Reports, QuestionsToNoVariableNameTheCall) {
 }
 
 TEST_F(Reports, ErrorsThatLeaveAReplicaNameIt) {
-  const auto shape = [](ReplicaContext& replica) {
-    replica.all_reduce(ReduceOp::kSum, 1);
-    if (replica.replica_id() == 1) Tensor<float>::from({3}, {1.0F}, kHere);
-  };
-  EXPECT_EQ(error_of([&] { strategy_.run(shape); }),
-            "BF-021 1 values for shape [3]\n"
-            "  at train.cc:11\n"
-            "  replica 1  train.cc:11  threw this after merge #1\n"
-            "  hint: give one value for each element");
-  ASSERT_EQ(strategy_.last_failure()->replicas.size(), 2U);
-  const auto memory = [](ReplicaContext& replica) {
-    if (replica.replica_id() == 1) Tensor<float>::zeros({1 << 30, 1 << 30}, kHere);
-  };
-  EXPECT_THAT(
-      error_of([&] { strategy_.run(memory); }),
-      AllOf(says("BF-060"), HasSubstr("replica 1  train.cc:11  threw this before its first")));
+  testing::at_each_place(3, [&](int odd) {
+    const std::string name = "  replica " + std::to_string(odd) + "  train.cc:11  threw this ";
+    const auto shape = [&](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, 1);
+      if (replica.replica_id() == odd) Tensor<float>::from({3}, {1.0F}, kHere);
+    };
+    EXPECT_EQ(error_of([&] { of_three_.run(shape); }),
+              "BF-021 1 values for shape [3]\n"
+              "  at train.cc:11\n" +
+                  name +
+                  "after merge #1\n"
+                  "  hint: give one value for each element");
+    ASSERT_EQ(of_three_.last_failure()->replicas.size(), 3U);
+    const auto memory = [&](ReplicaContext& replica) {
+      if (replica.replica_id() == odd) Tensor<float>::zeros({1 << 30, 1 << 30}, kHere);
+    };
+    EXPECT_THAT(error_of([&] { of_three_.run(memory); }),
+                AllOf(says("BF-060"), HasSubstr(name + "before its first")));
+  });
 }
 
 TEST_F(Reports, ErrorsThatNameAReplicaStay) {

@@ -7,6 +7,7 @@
 #include "backend/turn_executor.h"
 #include "belfry/strategies.h"
 #include "run/testing/borrowed_devices.h"
+#include "words/each_place_test.h"
 
 #include <gtest/gtest.h>
 
@@ -72,33 +73,37 @@ ErrorReport failure_of(MirroredStrategy& strategy,
 }
 
 TEST(StackOverflow, NamesTheReplicaAndItsLastMerge) {
-  Unguarded backend;
-  MirroredStrategy strategy(backend);
-  const auto body = [&](ReplicaContext& replica) {
-    replica.all_reduce(ReduceOp::kSum, 1, kHere);
-    if (replica.replica_id() == 2) backend.overflow();
-  };
-  EXPECT_EQ(to_string(failure_of(strategy, body)),
-            "BF-067 replica 2 used more stack than the 64 KiB it has\n"
-            "  replica 2  train.cc:11  used more stack than it has, and ended after merge #1\n"
-            "  hint: keep large data on the heap, or ask for larger stacks");
-  EXPECT_EQ(to_string(strategy.last_failure().value()),
-            "BF-067 replica 2 used more stack than the 64 KiB it has\n"
-            "  replicas 0,1  train.cc:11  returned after merge #1\n"
-            "  replica 2  train.cc:11  used more stack than it has, and ended after merge #1\n"
-            "  hint: keep large data on the heap, or ask for larger stacks");
-  strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
+  testing::at_each_place(3, [](int odd) {
+    Unguarded backend;
+    MirroredStrategy strategy(backend);
+    const auto body = [&](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, 1, kHere);
+      if (replica.replica_id() == odd) backend.overflow();
+    };
+    const std::string name = "replica " + std::to_string(odd);
+    const std::string what = "train.cc:11  used more stack than it has, and ended after merge #1";
+    EXPECT_EQ(to_string(failure_of(strategy, body)),
+              "BF-067 " + name + " used more stack than the 64 KiB it has\n  " + name + "  " +
+                  what + "\n  hint: keep large data on the heap, or ask for larger stacks");
+    EXPECT_EQ(to_string(strategy.last_failure().value()),
+              "BF-067 " + name + " used more stack than the 64 KiB it has\n" +
+                  testing::lines_of_three(odd, "train.cc:11  returned after merge #1", what) +
+                  "  hint: keep large data on the heap, or ask for larger stacks");
+    strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
+  });
 }
 
 TEST(StackOverflow, OutranksOtherFailures) {
-  Unguarded backend;
-  MirroredStrategy strategy(backend);
-  const auto body = [&](ReplicaContext& replica) {
-    if (replica.replica_id() == 1) backend.overflow();
-    replica.all_reduce(ReduceOp::kSum, 1, kHere);
-    throw std::runtime_error("a consequence");
-  };
-  EXPECT_EQ(failure_of(strategy, body).replicas.at(0).replica_id, 1);
+  testing::at_each_place(3, [](int odd) {
+    Unguarded backend;
+    MirroredStrategy strategy(backend);
+    const auto body = [&](ReplicaContext& replica) {
+      if (replica.replica_id() == odd) backend.overflow();
+      replica.all_reduce(ReduceOp::kSum, 1, kHere);
+      throw std::runtime_error("a consequence");
+    };
+    EXPECT_EQ(failure_of(strategy, body).replicas.at(0).replica_id, odd);
+  });
 }
 
 TEST(StackOverflow, BeforeAnyMergeHasTheCallOfRun) {

@@ -9,6 +9,7 @@
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "run/testing/error_of_test.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +71,9 @@ class Reductions : public ::testing::Test {
 
 TEST_F(Reductions, FoldByReplicaId) {
   testing::asserts("SEM-38");
-  EXPECT_THAT(reduced(Largest{}, [](int id) { return id == 1 ? 9 : id; }), Each(9));
+  testing::at_each_place(3, [&](int odd) {
+    EXPECT_THAT(reduced(Largest{}, [odd](int id) { return id == odd ? 9 : id; }), Each(9));
+  });
   const auto letter = [](int id) { return std::string(1, static_cast<char>('a' + id)); };
   EXPECT_THAT(reduced(Listed{}, letter), Each("((ab)c)3"));
   EXPECT_THAT(reduced(GeometricMean{}, [](int id) { return std::exp2(id); }), Each(2.0));
@@ -122,8 +125,10 @@ TEST_F(Reductions, CountTheReplicasThatTakePart) {
 
 TEST_F(Reductions, CompareStructuresFirst) {
   testing::asserts("SEM-38");
-  EXPECT_THROW(reduced(TruncatedMean{}, [](int id) { return std::vector<int>(id == 2 ? 2 : 1); }),
-               StructureMismatchError);
+  testing::at_each_place(3, [&](int odd) {
+    const auto own = [odd](int id) { return std::vector<int>(id == odd ? 2 : 1); };
+    EXPECT_THROW(reduced(TruncatedMean{}, own), StructureMismatchError);
+  });
 }
 
 TEST_F(Reductions, ReadVariables) {

@@ -8,6 +8,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
 #include "run/testing/error_of_test.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -83,16 +84,20 @@ TEST_F(SumOverflows, AreFoundInEveryType) {
 TEST_F(SumOverflows, NameTheLeafAndTheElement) {
   testing::asserts("SEM-157");
   using Value = std::pair<double, std::map<std::string, std::vector<std::int16_t>>>;
-  const std::string text = error_of([&] {
-    strategy_.run([](ReplicaContext& replica) {
-      const std::int16_t own = replica.replica_id() == 1 ? 30000 : 2000;
-      replica.all_reduce(ReduceOp::kSum, Value{1e300, {{"counts", {1, own, own}}}});
+  testing::at_each_place(3, [&](int odd) {
+    const std::string text = error_of([&] {
+      strategy_.run([&](ReplicaContext& replica) {
+        const std::int16_t own = replica.replica_id() == odd ? 30000 : 2000;
+        const Value value{1e300, {{"counts", {1, own, own}}}};
+        replica.all_reduce(ReduceOp::kSum, value, CallSite{"train.cc", 11});
+      });
     });
+    EXPECT_THAT(text,
+                HasSubstr("the sum 34000 does not fit int16 at leaf 1[1]{counts} at element 1 "
+                          "(merge #1)\n"));
+    EXPECT_THAT(text, HasSubstr(testing::lines_of_three(odd, "train.cc:11  brings 2000",
+                                                        "train.cc:11  brings 30000")));
   });
-  EXPECT_THAT(
-      text,
-      HasSubstr("the sum 34000 does not fit int16 at leaf 1[1]{counts} at element 1 (merge #1)\n"));
-  EXPECT_THAT(text, HasSubstr("  brings 30000\n"));
 }
 
 TEST_F(SumOverflows, OfTensorsAreReported) {
