@@ -57,6 +57,13 @@ std::vector<std::string> texts_on_hosts(const OnHost& body) {
   return texts;
 }
 
+// The same for the function of a run.
+template <class E>
+std::vector<std::string> texts_of_host_run(const std::function<void(ReplicaContext&)>& function) {
+  return texts_on_hosts<E>(
+      [&](MultiWorkerMirroredStrategy& strategy, sim::Host&) { strategy.run(function); });
+}
+
 // The results of `replica_function` on all six replicas, in replica order.
 template <class F>
 auto on_replicas(const F& replica_function) {
@@ -77,6 +84,22 @@ inline double value_of(const ReplicaContext& replica) { return 1.0 + replica.rep
 template <class T>
 std::vector<T> elements_of(const PerReplica<T>& value) {
   return {value.begin(), value.end()};
+}
+
+inline int process_of(int replica) { return replica < 2 ? 0 : replica < 3 ? 1 : 2; }
+
+// A process in messages: `process 0, replicas 0,1`.
+inline std::string with_replicas(int process) {
+  const char* const replicas[] = {"replicas 0,1", "replica 2", "replicas 3-5"};
+  return "process " + std::to_string(process) + ", " + replicas[process];
+}
+
+// The lines of all processes, in order: `strange` for process `odd`, else `usual`.
+inline auto has_lines(int odd, const std::string& usual, const std::string& strange) {
+  const auto line = [&](int process) {
+    return ::testing::HasSubstr(with_replicas(process) + (process == odd ? strange : usual));
+  };
+  return ::testing::AllOf(line(0), line(1), line(2));
 }
 
 // The part of process `rank` in a list of all six replicas.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/belfry.h"
+#include "processes/hosts.h"
 
 #include <cstddef>
 #include <functional>
@@ -12,8 +13,6 @@
 
 /// Runs to which one of the three hosts of hosts.h listens.
 namespace belfry::testing {
-
-inline int process_of(int replica) { return replica < 2 ? 0 : replica < 3 ? 1 : 2; }
 
 // The value 1 + r of each replica r outside of process `listener`.
 inline PerReplica<double> values_without(int listener) {

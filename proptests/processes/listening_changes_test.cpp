@@ -8,6 +8,7 @@
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
 #include "processes/listeners.h"
+#include "words/each_place_test.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>
@@ -118,28 +119,34 @@ TEST(ListeningChanges, UpdateChangesEveryComponentOfAReplicaLocalVariable) {
 
 TEST(ListeningChanges, AnUpdateThatThrowsForAComponentOfAListenerChangesNothing) {
   testing::asserts("SEM-234");
-  std::vector<std::string> texts(3);
-  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    const auto number = numbered(strategy);
-    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
-    try {
-      merge_without(1, strategy, [&](CrossReplicaContext& cross) {
-        cross.update(number, [](double& own) {
-          if (own == 12) throw std::runtime_error("no twelve");
-          own = 0;
+  // The lowest process of the run has the components of the listening process of replica `odd`.
+  at_each_place(6, [](int odd) {
+    const int listener = process_of(odd);
+    const int speaker = listener == 0 ? 1 : 0;
+    std::vector<std::string> texts(3);
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+      const auto number = numbered(strategy);
+      std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
+      try {
+        merge_without(listener, strategy, [&](CrossReplicaContext& cross) {
+          cross.update(number, [&](double& own) {
+            if (own == 10 + odd) throw std::runtime_error("not this");
+            own = 0;
+          });
         });
-      });
-    } catch (const std::exception& error) {
-      text = error.what();
+      } catch (const std::exception& error) {
+        text = error.what();
+      }
+      EXPECT_EQ(components(strategy, number),
+                part_of(host.group().rank(), std::vector<double>{10, 11, 12, 13, 14, 15}));
+    });
+    const std::string failed = "process " + std::to_string(speaker) + " failed: ";
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::string& text = texts[static_cast<std::size_t>(rank)];
+      EXPECT_THAT(text, HasSubstr(rank == speaker ? "not this" : "BF-071"));
+      EXPECT_THAT(text, HasSubstr(rank == speaker ? "" : failed + "std::runtime_error \"not this"));
     }
-    EXPECT_EQ(components(strategy, number),
-              part_of(host.group().rank(), std::vector<double>{10, 11, 12, 13, 14, 15}));
   });
-  EXPECT_EQ(texts[0], "no twelve");
-  EXPECT_THAT(texts[1], AllOf(HasSubstr("BF-071"),
-                              HasSubstr("process 0 failed: std::runtime_error \"no twelve\"")));
-  EXPECT_THAT(texts[2], AllOf(HasSubstr("BF-071"),
-                              HasSubstr("process 0 failed: std::runtime_error \"no twelve\"")));
 }
 
 struct Scaled {
@@ -192,7 +199,7 @@ TEST(ListeningChanges, CheckpointsAreSavedAndRestoredInMerges) {
 
 TEST(ListeningChanges, ContentsAreRestoredInMerges) {
   testing::asserts("SEM-234");
-  for (const int listener : {0, 2}) {
+  for (const int listener : {0, 1, 2}) {
     on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
       const auto weight = strategy.mirrored_variable(4.0, {.name = "weight"});
       const auto count = strategy.replica_local_variable(ReduceOp::kSum, 2, {.name = "count"});
@@ -213,24 +220,26 @@ TEST(ListeningChanges, ContentsAreRestoredInMerges) {
 TEST(ListeningChanges, DifferentPathsTouchNoFile) {
   testing::asserts("SEM-234");
   const TemporaryFolder folder;
-  for (const int listener : {0, 2}) {
+  // Process `odd` takes part, and has a different path.
+  at_each_place(6, [&](int place) {
+    const int listener = place / 2;
+    const int odd = (listener + 1 + place % 2) % 3;
     on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
       Checkpoint checkpoint(strategy);
-      const int rank = host.group().rank();
+      const auto path = folder / (host.group().rank() == odd ? "odd" : "usual");
       merge_without(listener, strategy, [&](CrossReplicaContext&) {
-        EXPECT_THROW(checkpoint.save(folder / ("by" + std::to_string(rank))), InvalidArgumentError);
-        EXPECT_THROW(checkpoint.restore(folder / ("by" + std::to_string(rank))),
-                     InvalidArgumentError);
+        EXPECT_THROW(checkpoint.save(path), InvalidArgumentError);
+        EXPECT_THROW(checkpoint.restore(path), InvalidArgumentError);
       });
     });
-  }
+  });
   EXPECT_TRUE(std::filesystem::is_empty(folder / "."));
 }
 
 TEST(ListeningChanges, AFailedFileFailsTheRunInEveryProcess) {
   testing::asserts("SEM-234");
   const TemporaryFolder folder;
-  for (const int listener : {0, 1}) {
+  for (const int listener : {0, 1, 2}) {
     on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
       const auto weight = strategy.mirrored_variable(4.0, {.name = "weight"});
       Checkpoint checkpoint(strategy);

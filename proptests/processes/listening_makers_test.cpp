@@ -137,7 +137,7 @@ TEST(ListeningMakers, OtherProcessesMayListenLater) {
 
 TEST(ListeningMakers, DifferentVariablesAreNotMade) {
   testing::asserts("SEM-237");
-  for (const int listener : {0, 1}) {
+  for (const int listener : {0, 1, 2}) {
     on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
       merge_without(listener, strategy, [&](CrossReplicaContext&) {
         try {
@@ -154,7 +154,7 @@ TEST(ListeningMakers, DifferentVariablesAreNotMade) {
 
 TEST(ListeningMakers, AnInitialiserThatThrowsFailsTheRun) {
   testing::asserts("SEM-237");
-  for (const int listener : {0, 1}) {
+  for (const int listener : {0, 1, 2}) {
     const int maker = listener == 0 ? 1 : 0;
     std::vector<std::string> texts(3);
     on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {

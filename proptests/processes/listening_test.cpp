@@ -3,12 +3,14 @@
 
 // Processes in which no replica takes part in a run, over three hosts with the replicas 0 and 1, 2,
 // and 3 to 5. Replica r brings 1 + r. Without process 0 the sum is 3 + 4 + 5 + 6 = 18, and the mean
-// 4.5; without process 1 the sum is 18 and the mean 3.6.
+// 4.5; without process 1 the sum is 18 and the mean 3.6; without process 2 the sum is 1 + 2 + 3 =
+// 6, and the mean 2.
 #include "belfry/belfry.h"
 #include "belfry/scatter.h"
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
 #include "processes/listeners.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,47 +47,53 @@ auto results_without(int listener, const F& replica_function) {
 
 TEST(Listening, ProcessesCallNoFunction) {
   testing::asserts("SEM-212");
-  std::vector<int> calls(3);
-  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    int& own = calls[static_cast<std::size_t>(host.group().rank())];
-    const auto count = [&](CrossReplicaContext&, const PerReplica<double>&) { ++own; };
-    strategy.run([&](ReplicaContext& replica, double x) { replica.merge_call(count, x); },
-                 values_without(1));
+  at_each_place(3, [](int listener) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+      int calls = 0;
+      const auto count = [&](CrossReplicaContext&, const PerReplica<double>&) { ++calls; };
+      strategy.run([&](ReplicaContext& replica, double x) { replica.merge_call(count, x); },
+                   values_without(listener));
+      EXPECT_EQ(calls, host.group().rank() == listener ? 0 : 1);
+    });
   });
-  EXPECT_THAT(calls, ElementsAre(1, 0, 1));
 }
 
 TEST(Listening, ProcessesAddNothingToReductions) {
   testing::asserts("SEM-212");
-  for (const int listener : {0, 1}) {
-    const std::size_t count = listener == 0 ? 4 : 5;
+  const std::vector<double> present[] = {{3, 4, 5, 6}, {1, 2, 4, 5, 6}, {1, 2, 3}};
+  const double means[] = {4.5, 3.6, 2};
+  at_each_place(3, [&](int listener) {
+    const std::size_t count = present[listener].size();
     EXPECT_EQ(
         results_without(listener, [](ReplicaContext& replica,
                                      double x) { return replica.all_reduce(ReduceOp::kSum, x); }),
-        std::vector<double>(count, 18));
+        std::vector<double>(count, listener == 2 ? 6 : 18));
     EXPECT_EQ(results_without(listener,
                               [](ReplicaContext& replica, double x) {
                                 const auto tensor = Tensor<double>::full({1}, x);
                                 return replica.all_reduce(ReduceOp::kMean, tensor).item();
                               }),
-              std::vector<double>(count, listener == 0 ? 4.5 : 3.6));
-  }
-  EXPECT_EQ(results_without(0, [](ReplicaContext& replica,
-                                  double x) { return replica.all_gather(std::vector<double>{x}); }),
-            std::vector(4, std::vector<double>{3, 4, 5, 6}));
+              std::vector<double>(count, means[listener]));
+    EXPECT_EQ(results_without(listener,
+                              [](ReplicaContext& replica, double x) {
+                                return replica.all_gather(std::vector<double>{x});
+                              }),
+              std::vector(count, present[listener]));
+  });
 }
 
 TEST(Listening, LetsTheLowestProcessThatTakesPartBroadcast) {
   testing::asserts("SEM-212");
-  EXPECT_EQ(results_without(0,
-                            [](ReplicaContext& replica, double x) {
-                              return replica.merge_call(
-                                  [](CrossReplicaContext& cross, const PerReplica<double>& all) {
-                                    return cross.broadcast(*all.begin());
-                                  },
-                                  x);
-                            }),
-            std::vector<double>(4, 3));
+  at_each_place(3, [](int listener) {
+    const auto found = results_without(listener, [](ReplicaContext& replica, double x) {
+      return replica.merge_call(
+          [](CrossReplicaContext& cross, const PerReplica<double>& all) {
+            return cross.broadcast(*all.begin());
+          },
+          x);
+    });
+    EXPECT_THAT(found, Each(listener == 0 ? 3 : 1));
+  });
 }
 
 TEST(Listening, ProcessesGetNewValuesOfMirroredVariables) {
@@ -129,18 +137,21 @@ TEST(Listening, ProcessesGetNewValuesOfMirroredVariables) {
 
 TEST(Listening, ProcessesGetScatteredRows) {
   testing::asserts("SEM-212");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
-    const auto table = strategy.mirrored_variable([] { return Tensor<double>::full({6, 1}, 0); },
-                                                  {.aggregation = Aggregation::kSum});
-    strategy.run(
-        [&](ReplicaContext& replica, double x) {
-          const IndexedSlices<double> row{Tensor<double>::full({1, 1}, x),
-                                          Tensor<std::int64_t>::full({1}, replica.replica_id()),
-                                          Shape{6, 1}};
-          scatter(replica, ScatterOp::kAdd, table, row);
-        },
-        values_without(1));
-    EXPECT_THAT(strategy.read(table).to_host(), ElementsAre(1, 2, 0, 4, 5, 6));
+  const std::vector<double> rows[] = {{0, 0, 3, 4, 5, 6}, {1, 2, 0, 4, 5, 6}, {1, 2, 3, 0, 0, 0}};
+  at_each_place(3, [&](int listener) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+      const auto table = strategy.mirrored_variable([] { return Tensor<double>::full({6, 1}, 0); },
+                                                    {.aggregation = Aggregation::kSum});
+      strategy.run(
+          [&](ReplicaContext& replica, double x) {
+            const IndexedSlices<double> row{Tensor<double>::full({1, 1}, x),
+                                            Tensor<std::int64_t>::full({1}, replica.replica_id()),
+                                            Shape{6, 1}};
+            scatter(replica, ScatterOp::kAdd, table, row);
+          },
+          values_without(listener));
+      EXPECT_EQ(strategy.read(table).to_host(), rows[listener]);
+    });
   });
 }
 
@@ -235,72 +246,91 @@ TEST(Listening, IsNoRunWithoutReplicas) {
 
 TEST(Listening, ProcessesThrowTheMismatchOfTheOthers) {
   testing::asserts("SEM-212");
-  const auto texts = texts_on_hosts<MergeMismatchError>([](auto& strategy, sim::Host&) {
-    strategy.run(
-        [](ReplicaContext& replica, double x) {
-          if (replica.replica_id() == 0) {
-            replica.all_gather(std::vector<double>{x});
-          } else {
-            replica.all_reduce(ReduceOp::kSum, x);
-          }
-        },
-        values_without(1));
+  at_each_place(6, [](int odd) {
+    for (const int listener : {0, 1, 2}) {
+      if (listener == process_of(odd)) continue;
+      const auto texts = texts_on_hosts<MergeMismatchError>([&](auto& strategy, sim::Host&) {
+        strategy.run(
+            [&](ReplicaContext& replica, double x) {
+              if (replica.replica_id() == odd) {
+                replica.all_gather(std::vector<double>{x});
+              } else {
+                replica.all_reduce(ReduceOp::kSum, x);
+              }
+            },
+            values_without(listener));
+      });
+      EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("all_gather"))));
+      EXPECT_THAT(texts, Each(texts.front()));
+    }
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("all_gather"))));
-  EXPECT_THAT(texts, Each(texts.front()));
 }
 
 TEST(Listening, ProcessesHearOfExceptions) {
   testing::asserts("SEM-212");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    const auto body = [](ReplicaContext& replica, double) {
-      if (replica.replica_id() == 4) throw std::runtime_error("too large");
-      replica.all_reduce(ReduceOp::kSum, 1);
-    };
-    try {
-      strategy.run(body, values_without(0));
-      ADD_FAILURE() << "nothing was thrown";
-    } catch (const PeerFailedError& error) {
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("too large"), HasSubstr("process 2")));
-      EXPECT_NE(host.group().rank(), 2);
-    } catch (const std::runtime_error&) {
-      EXPECT_EQ(host.group().rank(), 2);
+  at_each_place(6, [](int odd) {
+    for (const int listener : {0, 1, 2}) {
+      const int thrower = process_of(odd);
+      if (listener == thrower) continue;
+      on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+        const auto body = [&](ReplicaContext& replica, double) {
+          if (replica.replica_id() == odd) throw std::runtime_error("too large");
+          replica.all_reduce(ReduceOp::kSum, 1);
+        };
+        try {
+          strategy.run(body, values_without(listener));
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const PeerFailedError& error) {
+          EXPECT_THAT(error.what(), AllOf(HasSubstr("too large"),
+                                          HasSubstr("process " + std::to_string(thrower))));
+          EXPECT_NE(host.group().rank(), thrower);
+        } catch (const std::runtime_error&) {
+          EXPECT_EQ(host.group().rank(), thrower);
+        }
+        EXPECT_TRUE(strategy.last_failure().has_value());
+      });
     }
-    EXPECT_TRUE(strategy.last_failure().has_value());
   });
 }
 
 TEST(Listening, ToARunMeetsNoOtherCall) {
   testing::asserts("SEM-212");
-  // Process 1 listens; the others read a variable in place of the run.
-  const auto texts = texts_on_hosts<MergeMismatchError>([](auto& strategy, sim::Host& host) {
-    const auto local = strategy.replica_local_variable(ReduceOp::kSum, 1.0);
-    if (host.group().rank() == 1) {
-      strategy.run([](ReplicaContext&, double) {}, values_without(1));
-    } else {
-      strategy.read(local);
-    }
+  // A process listens; the others read a variable in place of the run.
+  at_each_place(3, [](int listener) {
+    const auto texts = texts_on_hosts<MergeMismatchError>([&](auto& strategy, sim::Host& host) {
+      const auto local = strategy.replica_local_variable(ReduceOp::kSum, 1.0);
+      if (host.group().rank() == listener) {
+        strategy.run([](ReplicaContext&, double) {}, values_without(listener));
+      } else {
+        strategy.read(local);
+      }
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("calls read"),
+                                  HasSubstr("none of its replicas takes part"))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("calls read"),
-                                HasSubstr("none of its replicas takes part"))));
 }
 
 TEST(Listening, LeavesResultsWithoutComponents) {
   testing::asserts("SEM-212");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    const auto tensors = strategy.run(
-        [](ReplicaContext&, double x) { return Tensor<double>::full({1}, x); }, values_without(1));
-    CrossReplicaContext& cross = strategy.cross_replica();
-    EXPECT_EQ(cross.reduce(ReduceOp::kSum, tensors).value().item(), 18);
-    EXPECT_THAT(cross.gather(tensors).to_host(), ElementsAre(1, 2, 4, 5, 6));
-    EXPECT_EQ(strategy.local_results(tensors).empty(), host.group().rank() == 1);
-    // An argument: process 1 listens again.
-    const auto again = strategy.run(
-        [](ReplicaContext& replica, const Tensor<double>& own) {
-          return replica.all_reduce(ReduceOp::kSum, own).item();
-        },
-        tensors);
-    EXPECT_THAT(again, Each(18));
+  const std::vector<double> present[] = {{3, 4, 5, 6}, {1, 2, 4, 5, 6}, {1, 2, 3}};
+  at_each_place(3, [&](int listener) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+      const auto tensors =
+          strategy.run([](ReplicaContext&, double x) { return Tensor<double>::full({1}, x); },
+                       values_without(listener));
+      CrossReplicaContext& cross = strategy.cross_replica();
+      const double sum = listener == 2 ? 6 : 18;
+      EXPECT_EQ(cross.reduce(ReduceOp::kSum, tensors).value().item(), sum);
+      EXPECT_EQ(cross.gather(tensors).to_host(), present[listener]);
+      EXPECT_EQ(strategy.local_results(tensors).empty(), host.group().rank() == listener);
+      // An argument: the process listens again.
+      const auto again = strategy.run(
+          [](ReplicaContext& replica, const Tensor<double>& own) {
+            return replica.all_reduce(ReduceOp::kSum, own).item();
+          },
+          tensors);
+      EXPECT_THAT(again, Each(sum));
+    });
   });
 }
 

@@ -8,7 +8,9 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/thread_group.h"
 #include "belfry/vjp.h"
+#include "processes/hosts.h"
 #include "processes/two_processes.h"
+#include "words/each_place_test.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>
@@ -78,14 +80,17 @@ TEST(ProcessVariables, AreMadeByReplicas) {
 
 TEST(ProcessVariables, OfReplicasAreMadeInEveryProcess) {
   testing::asserts("SEM-159");
-  const auto texts = texts_of<MergeMismatchError>([](auto& strategy, ProcessGroup& group) {
-    strategy.run([&](ReplicaContext& replica) {
-      if (group.rank() == 0) strategy.mirrored_variable(1.0);
-      replica.all_reduce(ReduceOp::kSum, 1);
+  at_each_place(3, [](int odd) {
+    const auto texts = texts_on_hosts<MergeMismatchError>([&](auto& strategy, sim::Host& host) {
+      strategy.run([&](ReplicaContext& replica) {
+        if (host.group().rank() == odd) strategy.mirrored_variable(1.0);
+        replica.all_reduce(ReduceOp::kSum, 1);
+      });
     });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("processes make different calls"),
+                                  HasSubstr("process " + std::to_string(odd) + "  "),
+                                  HasSubstr("a variable"))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("processes make different calls"), HasSubstr("process 0"),
-                                HasSubstr("a variable"))));
 }
 
 TEST(ProcessVariables, OfReplicasTellEveryProcessThatAnInitialiserFailed) {
@@ -107,33 +112,35 @@ TEST(ProcessVariables, OfReplicasTellEveryProcessThatAnInitialiserFailed) {
 
 TEST(ProcessVariables, HaveOneFirstValue) {
   testing::asserts("SEM-159");
-  const auto texts = texts_of<VariableMismatchError>(
-      [](auto& strategy, ProcessGroup& group) { strategy.mirrored_variable(1.0 + group.rank()); });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("different first values"), HasSubstr("process 0"),
-                                HasSubstr("process 1"), HasSubstr("process_variables_test.cpp"))));
+  at_each_place(3, [](int odd) {
+    const auto texts = texts_on_hosts<VariableMismatchError>([&](auto& strategy, sim::Host& host) {
+      strategy.mirrored_variable(host.group().rank() == odd ? 2.0 : 1.0);
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("different first values"), HasSubstr("process 0"),
+                                  HasSubstr("process 1"), HasSubstr("process 2"),
+                                  HasSubstr("process_variables_test.cpp"))));
+  });
 }
 
 TEST(ProcessVariables, AreTheSameInEveryProcess) {
   testing::asserts("SEM-159");
-  const std::vector<Body> uses = {
-      [](auto& strategy, ProcessGroup& group) {
-        strategy.mirrored_variable(1, {.name = group.rank() == 0 ? "left" : "right"});
-      },
-      [](auto& strategy, ProcessGroup& group) {
-        const bool first = group.rank() == 0;
-        strategy.mirrored_variable(
-            1, {.name = "w", .aggregation = first ? Aggregation::kSum : Aggregation::kMean});
-      },
-      [](auto& strategy, ProcessGroup& group) {
-        strategy.mirrored_variable(std::vector<double>(static_cast<std::size_t>(group.rank() + 1)),
-                                   {.name = "w"});
-      },
-  };
-  for (const Body& use : uses) {
-    EXPECT_THAT(texts_of<VariableMismatchError>(use),
-                Each(AllOf(HasSubstr("processes made different variables"), HasSubstr("process 0"),
-                           HasSubstr("process 1"))));
-  }
+  const std::vector<double> one(1);
+  const VariableOptions usual{.name = "w"};
+  const std::vector<std::pair<std::vector<double>, VariableOptions>> strangers{
+      {one, {.name = "b"}},
+      {one, {.name = "w", .aggregation = Aggregation::kSum}},
+      {std::vector<double>(2), usual}};
+  at_each_place(3, [&](int odd) {
+    for (const auto& [value, options] : strangers) {
+      const auto texts = texts_on_hosts<VariableMismatchError>([&](auto& strategy, auto& host) {
+        const bool is_odd = host.group().rank() == odd;
+        strategy.mirrored_variable(is_odd ? value : one, is_odd ? options : usual);
+      });
+      EXPECT_THAT(
+          texts, Each(AllOf(HasSubstr("processes made different variables"), HasSubstr("process 0"),
+                            HasSubstr("process 1"), HasSubstr("process 2"))));
+    }
+  });
 }
 
 TEST(ProcessVariables, TellEveryProcessThatAnInitialiserFailed) {
@@ -160,21 +167,20 @@ TEST(ProcessVariables, TellEveryProcessThatAnInitialiserFailed) {
 
 TEST(ProcessVariables, DifferIfAMergeUsesTheValuesOfOneProcess) {
   testing::asserts("SEM-159");
-  const auto texts = texts_of<VariableMismatchError>([](auto& strategy, ProcessGroup&) {
-    const auto weight = strategy.mirrored_variable(1.0, {.name = "weight"});
-    strategy.run([&](ReplicaContext& replica) {
-      replica.merge_call(
-          [&](CrossReplicaContext& cross, const PerReplica<double>& own) {
-            // The sum of this process's replicas: 1, and 5.
-            double sum = 0;
-            for (const double one : own) sum += one;
-            cross.update(weight, [sum](double& w) { w += sum; });
-          },
-          double(replica.replica_id()));
+  at_each_place(3, [](int odd) {
+    const auto texts = texts_on_hosts<VariableMismatchError>([&](auto& strategy, auto& host) {
+      const auto weight = strategy.mirrored_variable(1.0, {.name = "weight"});
+      strategy.run([&](ReplicaContext& replica) {
+        replica.merge_call([&](CrossReplicaContext& cross) {
+          const double own = host.group().rank() == odd ? 5 : 1;
+          cross.update(weight, [own](double& w) { w += own; });
+        });
+      });
     });
+    EXPECT_THAT(
+        texts, Each(AllOf(HasSubstr("weight"), HasSubstr("differ between processes"),
+                          HasSubstr("process 0"), HasSubstr("process 1"), HasSubstr("process 2"))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("weight"), HasSubstr("differ between processes"),
-                                HasSubstr("process 0"), HasSubstr("process 1"))));
 }
 
 TEST(ProcessVariables, ShareOutTotals) {
@@ -271,11 +277,15 @@ TEST(ProcessCheckpoints, AreOneFileForAnyNumberOfProcesses) {
 TEST(ProcessCheckpoints, NameTheDifferentPaths) {
   testing::asserts("SEM-159");
   const TemporaryFolder folder;
-  const auto texts = texts_of<InvalidArgumentError>([&](auto& strategy, ProcessGroup& group) {
-    Trained(strategy).files.save(folder / ("file" + std::to_string(group.rank())));
+  at_each_place(3, [&](int odd) {
+    const auto texts = texts_on_hosts<InvalidArgumentError>([&](auto& strategy, auto& host) {
+      Trained(strategy).files.save(folder / (host.group().rank() == odd ? "odd" : "usual"));
+    });
+    const int other = odd == 0 ? 1 : 0;
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("odd in process " + std::to_string(odd)),
+                                  HasSubstr("usual in process " + std::to_string(other)))));
+    EXPECT_THAT(folder.names(), ::testing::IsEmpty());
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("file0 in process 0"), HasSubstr("file1 in process 1"))));
-  EXPECT_THAT(folder.names(), ::testing::IsEmpty());
 }
 
 TEST(ProcessCheckpoints, TellEveryProcessThatTheFileFailed) {

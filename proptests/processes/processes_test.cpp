@@ -8,7 +8,9 @@
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/thread_group.h"
+#include "processes/hosts.h"
 #include "processes/two_processes.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -154,213 +156,260 @@ TEST(Processes, ReduceBetweenRuns) {
 
 TEST(Processes, TellEveryProcessThatOneSkipsAMerge) {
   testing::asserts("SEM-152");
-  const auto texts = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
-    if (replica.replica_id() < 2) replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+  at_each_place(3, [](int odd) {
+    const auto texts = texts_of_host_run<MergeMismatchError>([&](ReplicaContext& replica) {
+      if (process_of(replica.replica_id()) != odd) replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-010"),
+                                  has_lines(odd, "  train.cc:11  waits in all_reduce #1",
+                                            "  returned before its first merge"))));
   });
-  EXPECT_THAT(texts,
-              Each(AllOf(HasSubstr("BF-010"),
-                         HasSubstr("process 0, replicas 0,1  train.cc:11  waits in all_reduce #1"),
-                         HasSubstr("process 1, replicas 2,3  returned before its first merge"))));
+}
+
+// Process `odd` calls `strange`, and the other processes call `usual`.
+template <class E, class Usual, class Strange>
+std::vector<std::string> texts_if_one_differs(int odd, const Usual& usual, const Strange& strange) {
+  return texts_of_host_run<E>([&](ReplicaContext& replica) {
+    process_of(replica.replica_id()) == odd ? strange(replica) : usual(replica);
+  });
 }
 
 TEST(Processes, TellEveryProcessThatMergesDiffer) {
   testing::asserts("SEM-152");
-  const auto kinds = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
-    if (replica.replica_id() == 3) {
-      replica.merge_call_at(kRight, [](CrossReplicaContext&) {});
-    } else {
-      replica.all_reduce(ReduceOp::kSum, 1, kLeft);
-    }
+  std::atomic<int> calls = 0;
+  const auto merge = [&](CrossReplicaContext&) { ++calls; };
+  const auto sum = [](ReplicaContext& r) { r.all_reduce(ReduceOp::kSum, 1, kLeft); };
+  const auto sum_of = [](const char* name) {
+    return [name](ReplicaContext& r) { r.all_reduce(MergeTag{name, kLeft}, ReduceOp::kSum, 1); };
+  };
+  const auto on_left = [&](ReplicaContext& r) { r.merge_call_at(kLeft, merge); };
+  const auto on_right = [&](ReplicaContext& r) { r.merge_call_at(kRight, merge); };
+  at_each_place(3, [&](int odd) {
+    EXPECT_THAT(texts_if_one_differs<MergeMismatchError>(odd, on_left, on_right),
+                Each(AllOf(HasSubstr("BF-011"), has_lines(odd, "  train.cc:11  waits in merge_call",
+                                                          "  train.cc:22  waits in merge_call"))));
+    EXPECT_THAT(texts_if_one_differs<MergeMismatchError>(odd, sum, on_right),
+                Each(AllOf(HasSubstr("BF-012"), has_lines(odd, "  train.cc:11  waits in all_reduce",
+                                                          "  train.cc:22  waits in merge_call"))));
+    EXPECT_THAT(texts_if_one_differs<MergeMismatchError>(odd, sum_of("loss"), sum_of("accuracy")),
+                Each(AllOf(HasSubstr("BF-011"),
+                           has_lines(odd, "  train.cc:11  waits in all_reduce \"loss\"",
+                                     "  train.cc:11  waits in all_reduce "
+                                     "\"accuracy\""))));
+    const auto sum_of_double = [](ReplicaContext& r) { r.all_reduce(ReduceOp::kSum, 1.0, kLeft); };
+    EXPECT_THAT(texts_if_one_differs<MergeMismatchError>(odd, sum, sum_of_double),
+                Each(HasSubstr("BF-013")));
   });
-  EXPECT_THAT(kinds,
-              Each(AllOf(HasSubstr("BF-012"), HasSubstr("process 0, replicas 0,1  train.cc:11"),
-                         HasSubstr("process 1, replica 2  train.cc:11"),
-                         HasSubstr("process 1, replica 3  train.cc:22"))));
-  const auto places = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
-    replica.all_reduce(ReduceOp::kSum, 1, replica.replica_id() < 2 ? kLeft : kRight);
+  EXPECT_EQ(calls, 0) << "a refused round calls no merge function";
+}
+
+TEST(Processes, TellEveryProcessThatOneReplicaDiffers) {
+  testing::asserts("SEM-152");
+  std::atomic<int> calls = 0;
+  at_each_place(6, [&](int odd) {
+    const auto kinds = texts_of_host_run<MergeMismatchError>([&](ReplicaContext& replica) {
+      if (replica.replica_id() == odd)
+        return static_cast<void>(replica.all_reduce(ReduceOp::kSum, 1, kLeft));
+      replica.merge_call_at(kRight, [&](CrossReplicaContext&) { ++calls; });
+    });
+    const std::string replica = "replica " + std::to_string(odd);
+    EXPECT_THAT(kinds, Each(AllOf(HasSubstr("BF-012"),
+                                  HasSubstr(replica + "  train.cc:11  waits in all_reduce"))));
+    const auto lengths = texts_of_host_run<StructureMismatchError>([&](ReplicaContext& other) {
+      const std::size_t length = other.replica_id() == odd ? 5 : 2;
+      other.all_reduce(ReduceOp::kSum, std::vector<float>(length), kLeft);
+    });
+    EXPECT_THAT(lengths, Each(AllOf(HasSubstr("BF-020"), HasSubstr("brings float32[2]"),
+                                    HasSubstr(replica + "  train.cc:11  brings float32[5]"))));
   });
-  EXPECT_THAT(places, Each(AllOf(HasSubstr("BF-011"), HasSubstr("train.cc:22"))));
-  const auto names = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
-    const MergeTag tag{replica.replica_id() < 2 ? "loss" : "accuracy", kLeft};
-    replica.all_reduce(tag, ReduceOp::kSum, 1);
-  });
-  EXPECT_THAT(names,
-              Each(AllOf(HasSubstr("BF-011"), HasSubstr("\"loss\""), HasSubstr("\"accuracy\""))));
-  const auto types = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
-    if (replica.replica_id() < 2) {
-      replica.all_reduce(ReduceOp::kSum, 1, kLeft);
-    } else {
-      replica.all_reduce(ReduceOp::kSum, 1.0, kLeft);
-    }
-  });
-  EXPECT_THAT(types, Each(HasSubstr("BF-013")));
+  EXPECT_EQ(calls, 0) << "a refused round calls no merge function";
 }
 
 TEST(Processes, MeetAtTagsOnDifferentLines) {
   testing::asserts("SEM-151");
-  const auto texts = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
-    const MergeTag tag{"loss", replica.replica_id() < 2 ? kLeft : kRight};
-    EXPECT_EQ(replica.all_reduce(tag, ReduceOp::kSum, replica.replica_id()), 6);
+  at_each_place(6, [](int odd) {
+    const auto texts = texts_of_host_run<MergeMismatchError>([&](ReplicaContext& replica) {
+      const MergeTag tag{"loss", replica.replica_id() == odd ? kLeft : kRight};
+      EXPECT_EQ(replica.all_reduce(tag, ReduceOp::kSum, replica.replica_id()), 15);
+    });
+    EXPECT_THAT(texts, Each("nothing was thrown"));
   });
-  EXPECT_THAT(texts, Each("nothing was thrown"));
 }
 
 TEST(Processes, TellEveryProcessThatStructuresDiffer) {
   testing::asserts("SEM-152");
-  const auto lengths = texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
-    const std::size_t length = replica.replica_id() < 3 ? 2 : 5;
-    replica.all_reduce(ReduceOp::kSum, std::vector<float>(length), kLeft);
+  at_each_place(3, [](int odd) {
+    const auto is_odd = [odd](const ReplicaContext& replica) {
+      return process_of(replica.replica_id()) == odd;
+    };
+    const auto operators = texts_of_host_run<StructureMismatchError>([&](ReplicaContext& replica) {
+      replica.all_reduce(is_odd(replica) ? ReduceOp::kMean : ReduceOp::kSum, 1.0, kLeft);
+    });
+    EXPECT_THAT(operators,
+                Each(AllOf(HasSubstr("BF-020"), has_lines(odd, "  train.cc:11  reduces by sum",
+                                                          "  train.cc:11  reduces by mean"))));
+    const auto axes = texts_of_host_run<StructureMismatchError>([&](ReplicaContext& replica) {
+      replica.all_gather(std::vector<int>{1}, Axis(is_odd(replica) ? -1 : 0), kLeft);
+    });
+    EXPECT_THAT(axes, Each(has_lines(odd, "  train.cc:11  gathers along 0",
+                                     "  train.cc:11  gathers along -1")));
   });
-  EXPECT_THAT(lengths, Each(AllOf(HasSubstr("BF-020"), HasSubstr("brings float32[2]"),
-                                  HasSubstr("process 1, replica 3  train.cc:11"),
-                                  HasSubstr("brings float32[5]"))));
-  const auto operators = texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
-    replica.all_reduce(replica.replica_id() < 2 ? ReduceOp::kSum : ReduceOp::kMean, 1.0);
-  });
-  EXPECT_THAT(operators, Each(AllOf(HasSubstr("BF-020"), HasSubstr("reduces by"))));
-  const auto axes = texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
-    replica.all_gather(std::vector<int>{1}, Axis(replica.replica_id() < 2 ? 0 : -1));
-  });
-  EXPECT_THAT(axes, Each(HasSubstr("gathers along -1")));
 }
 
 TEST(Processes, TellEveryProcessThatVerbsOfMergeFunctionsDiffer) {
   testing::asserts("SEM-152");
-  const auto texts =
-      texts_of<MergeMismatchError>([](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-        const int rank = group.rank();
-        strategy.run([rank](ReplicaContext& replica) {
-          replica.merge_call_at(
-              kLeft,
-              [rank](CrossReplicaContext& cross, const PerReplica<int>& all) {
-                if (rank == 0) cross.reduce(ReduceOp::kSum, all, kRight);
-              },
-              1);
-        });
+  at_each_place(3, [](int odd) {
+    const auto texts = texts_on_hosts<MergeMismatchError>([&](auto& strategy, sim::Host& host) {
+      const bool reduces = host.group().rank() == odd;
+      strategy.run([reduces](ReplicaContext& replica) {
+        replica.merge_call_at(
+            kLeft,
+            [reduces](CrossReplicaContext& cross, const PerReplica<int>& all) {
+              if (reduces) cross.reduce(ReduceOp::kSum, all, kRight);
+            },
+            1);
       });
-  EXPECT_THAT(texts,
-              Each(AllOf(HasSubstr("BF-012"), HasSubstr("process 0  train.cc:22  calls reduce"),
-                         HasSubstr("process 1, replicas 2,3  train.cc:11  returned after "
-                                   "merge #1"))));
+    });
+    const std::string stranger = "process " + std::to_string(odd) + "  train.cc:22  calls reduce";
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr(stranger))));
+    for (const int other : {0, 1, 2}) {
+      if (other == odd) continue;
+      EXPECT_THAT(texts,
+                  Each(HasSubstr(with_replicas(other) + "  train.cc:11  returned after merge #1")));
+    }
+  });
+}
+
+// `body(odd, host)` throws "row 9" in process `odd` alone. The other processes name process `odd`,
+// and have `place` in their texts.
+void expect_failure_of_one(int odd, const std::string& place, const OnHost& body) {
+  std::vector<std::string> own(3);
+  const auto peers = texts_on_hosts<PeerFailedError>([&](auto& strategy, sim::Host& host) {
+    try {
+      body(strategy, host);
+    } catch (const std::out_of_range& error) {
+      own[static_cast<std::size_t>(host.group().rank())] = error.what();
+    }
+  });
+  const std::string name = "process " + std::to_string(odd);
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto process = static_cast<std::size_t>(rank);
+    EXPECT_EQ(own[process], rank == odd ? "row 9" : "");
+    if (rank == odd) continue;
+    EXPECT_THAT(peers[process], AllOf(HasSubstr("BF-071 " + name + " failed"), HasSubstr("row 9"),
+                                      HasSubstr(name + place)));
+  }
 }
 
 TEST(Processes, EndTheRunOfAllIfAReplicaThrows) {
   testing::asserts("SEM-154");
-  std::vector<std::string> own(2);
-  const auto peers =
-      texts_of<PeerFailedError>([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-        try {
-          strategy.run([](ReplicaContext& replica) {
-            replica.all_reduce(ReduceOp::kSum, 1, kLeft);
-            if (replica.replica_id() == 2) throw std::out_of_range("row 9");
-            replica.all_reduce(ReduceOp::kSum, 1, kRight);
-          });
-        } catch (const std::out_of_range& error) {
-          own[static_cast<std::size_t>(group.rank())] = error.what();
-        }
+  at_each_place(6, [](int odd) {
+    const std::string place = ", replica " + std::to_string(odd) + "  train.cc:11";
+    expect_failure_of_one(process_of(odd), place, [&](auto& strategy, sim::Host&) {
+      strategy.run([&](ReplicaContext& replica) {
+        replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+        if (replica.replica_id() == odd) throw std::out_of_range("row 9");
+        replica.all_reduce(ReduceOp::kSum, 1, kRight);
       });
-  EXPECT_THAT(own, ElementsAre("", "row 9"));
-  EXPECT_THAT(peers, ElementsAre(AllOf(HasSubstr("BF-071 process 1 failed"), HasSubstr("row 9"),
-                                       HasSubstr("process 1, replica 2  train.cc:11")),
-                                 "nothing was thrown"));
+    });
+  });
 }
 
 TEST(Processes, EndTheRunOfAllIfAMergeFunctionThrows) {
   testing::asserts("SEM-154");
-  std::vector<std::string> own(2);
-  const auto peers =
-      texts_of<PeerFailedError>([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-        try {
-          strategy.run([](ReplicaContext& replica) {
-            replica.merge_call_at(
-                kLeft,
-                [](CrossReplicaContext& cross, const PerReplica<int>& ids) {
-                  if (*ids.begin() == 2) throw std::out_of_range("row 9");
-                  return cross.reduce(ReduceOp::kSum, ids, kRight);
-                },
-                replica.replica_id());
-          });
-        } catch (const std::out_of_range& error) {
-          own[static_cast<std::size_t>(group.rank())] = error.what();
-        }
+  at_each_place(3, [](int odd) {
+    expect_failure_of_one(odd, "  train.cc:11", [&](auto& strategy, sim::Host& host) {
+      const bool throws = host.group().rank() == odd;
+      strategy.run([&](ReplicaContext& replica) {
+        replica.merge_call_at(
+            kLeft,
+            [throws](CrossReplicaContext& cross, const PerReplica<int>& ids) {
+              if (throws) throw std::out_of_range("row 9");
+              return cross.reduce(ReduceOp::kSum, ids, kRight);
+            },
+            replica.replica_id());
       });
-  EXPECT_THAT(own, ElementsAre("", "row 9"));
-  EXPECT_THAT(peers[0], AllOf(HasSubstr("BF-071 process 1 failed"), HasSubstr("row 9"),
-                              HasSubstr("process 1  train.cc:11")));
+    });
+  });
 }
 
 TEST(Processes, EndTheRunThoughAMergeFunctionSwallowsItsError) {
   testing::asserts("SEM-154");
-  const auto texts =
-      texts_of<PeerFailedError>([](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-        const int rank = group.rank();
-        try {
-          strategy.run([rank](ReplicaContext& replica) {
-            replica.merge_call(
-                [rank](CrossReplicaContext& cross, const PerReplica<int>& all) {
-                  if (rank == 1) throw std::out_of_range("row 9");
-                  for (int attempt = 0; attempt < 3; ++attempt) {
-                    try {
-                      cross.reduce(ReduceOp::kSum, all);
-                    } catch (const PeerFailedError&) {
-                    }
-                  }
-                },
-                1);
-          });
-        } catch (const std::out_of_range&) {
-        }
+  at_each_place(3, [](int odd) {
+    expect_failure_of_one(odd, "", [&](auto& strategy, sim::Host& host) {
+      const bool throws = host.group().rank() == odd;
+      strategy.run([&](ReplicaContext& replica) {
+        replica.merge_call(
+            [throws](CrossReplicaContext& cross, const PerReplica<int>& all) {
+              if (throws) throw std::out_of_range("row 9");
+              for (int attempt = 0; attempt < 3; ++attempt) {
+                try {
+                  cross.reduce(ReduceOp::kSum, all);
+                } catch (const PeerFailedError&) {
+                }
+              }
+            },
+            1);
       });
-  EXPECT_THAT(texts[0], HasSubstr("row 9"));
+    });
+  });
 }
 
 TEST(Processes, AreToldOfAProcessThatHasLeft) {
   testing::asserts("SEM-155");
-  std::string text;
-  run_processes(2, [&](ProcessGroup& group) {
-    sim::Backend backend{{.devices = 1}};
-    MultiWorkerMirroredStrategy strategy{backend, group};
-    if (group.rank() == 1) return;
-    try {
-      strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
-    } catch (const ProcessLostError& error) {
-      text = error.what();
+  at_each_place(3, [](int odd) {
+    std::vector<std::string> texts(3);
+    run_processes(3, [&](ProcessGroup& group) {
+      sim::Backend backend{{.devices = 1}};
+      MultiWorkerMirroredStrategy strategy{backend, group};
+      if (group.rank() == odd) return;
+      try {
+        sum_of_ones(strategy);
+      } catch (const ProcessLostError& error) {
+        texts[static_cast<std::size_t>(group.rank())] = error.what();
+      }
+    });
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::string text = "BF-070 process " + std::to_string(odd) + " has left the group";
+      EXPECT_THAT(texts[static_cast<std::size_t>(rank)], HasSubstr(rank == odd ? "" : text));
     }
   });
-  EXPECT_THAT(text, HasSubstr("BF-070 process 1 has left the group"));
 }
 
 TEST(Processes, MakeTheSameStrategy) {
   testing::asserts("SEM-150");
-  std::vector<std::string> texts(2);
-  run_processes(2, [&](ProcessGroup& group) {
-    sim::Backend backend{{.devices = 1}};
-    const auto rank = static_cast<std::size_t>(group.rank());
-    try {
-      MultiWorkerMirroredStrategy{backend, group, {.require_names = rank == 1}};
-    } catch (const InvalidArgumentError& error) {
-      texts[rank] = error.what();
-    }
-    // The group is level again.
-    EXPECT_EQ(MultiWorkerMirroredStrategy(backend, group).num_replicas(), 2);
+  at_each_place(3, [](int odd) {
+    std::vector<std::string> texts(3);
+    run_processes(3, [&](ProcessGroup& group) {
+      sim::Backend backend{{.devices = 1}};
+      const auto rank = static_cast<std::size_t>(group.rank());
+      try {
+        MultiWorkerMirroredStrategy{backend, group, {.require_names = group.rank() == odd}};
+      } catch (const InvalidArgumentError& error) {
+        texts[rank] = error.what();
+      }
+      // The group is level again.
+      EXPECT_EQ(MultiWorkerMirroredStrategy(backend, group).num_replicas(), 3);
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("names required"), HasSubstr("names free"))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("names required"), HasSubstr("names free"))));
 }
 
 TEST(Processes, TellStrategiesOfOneGroupApart) {
-  std::vector<std::string> texts(2);
-  run_processes(2, [&](ProcessGroup& group) {
-    sim::Backend backend{{.devices = 1}};
-    MultiWorkerMirroredStrategy first{backend, group};
-    MultiWorkerMirroredStrategy second{backend, group};
-    MultiWorkerMirroredStrategy& used = group.rank() == 0 ? first : second;
-    try {
-      used.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
-    } catch (const MergeMismatchError& error) {
-      texts[static_cast<std::size_t>(group.rank())] = error.what();
-    }
+  at_each_place(3, [](int odd) {
+    std::vector<std::string> texts(3);
+    run_processes(3, [&](ProcessGroup& group) {
+      sim::Backend backend{{.devices = 1}};
+      MultiWorkerMirroredStrategy first{backend, group};
+      MultiWorkerMirroredStrategy second{backend, group};
+      try {
+        sum_of_ones(group.rank() == odd ? second : first);
+      } catch (const MergeMismatchError& error) {
+        texts[static_cast<std::size_t>(group.rank())] = error.what();
+      }
+    });
+    EXPECT_THAT(texts, Each(HasSubstr("processes use different strategies")));
   });
-  EXPECT_THAT(texts, Each(HasSubstr("processes use different strategies")));
 }
 
 using Uses = std::vector<std::function<void(MultiWorkerMirroredStrategy&)>>;

@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,16 +104,17 @@ TEST(HostValues, WithoutATensor) {
               Each(HasSubstr("BF-030")));
 }
 
-TEST(HostValues, OfOtherStructureInOneProcess) {
+TEST(HostValues, OfOtherStructureOnOneReplica) {
   testing::asserts("SEM-152");
-  const auto texts = texts_on_hosts<StructureMismatchError>([](auto& strategy, sim::Host&) {
-    strategy.run([](ReplicaContext& replica) {
+  at_each_place(6, [](int odd) {
+    const auto texts = texts_of_host_run<StructureMismatchError>([&](ReplicaContext& replica) {
       std::map<std::string, std::vector<Tensor<float>>> own;
-      own[replica.replica_id() == 2 ? "b" : "a"].push_back(Tensor<float>::zeros({2}));
+      own[replica.replica_id() == odd ? "b" : "a"].push_back(Tensor<float>::zeros({2}));
       replica.all_reduce(ReduceOp::kSum, own);
     });
+    const std::string name = ", replica " + std::to_string(odd) + "  ";
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-020"), HasSubstr(name))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-020"), HasSubstr("process 1, replica 2"))));
 }
 
 TEST(HostStrategies, TakeTurns) {
@@ -135,20 +137,23 @@ TEST(HostStrategies, TakeTurns) {
 
 TEST(HostStrategies, AreMadeInOneOrder) {
   testing::asserts("SEM-150");
-  std::vector<std::string> texts(3);
-  sim::Cluster cluster{{.devices_of = {2, 1, 3}}};
-  cluster.run([&](sim::Host& host) {
-    const int rank = host.group().rank();
-    const auto left = [&] { MultiWorkerMirroredStrategy{host.backend(), host.group()}; };
-    const auto right = [&] { MultiWorkerMirroredStrategy{host.backend(), host.group()}; };
-    try {
-      rank == 1 ? right() : left();
-    } catch (const MergeMismatchError& error) {
-      texts[static_cast<std::size_t>(rank)] = error.what();
-    }
-    left();
+  at_each_place(3, [](int odd) {
+    std::vector<std::string> texts(3);
+    sim::Cluster cluster{{.devices_of = {2, 1, 3}}};
+    cluster.run([&](sim::Host& host) {
+      const int rank = host.group().rank();
+      const auto left = [&] { MultiWorkerMirroredStrategy{host.backend(), host.group()}; };
+      const auto right = [&] { MultiWorkerMirroredStrategy{host.backend(), host.group()}; };
+      try {
+        rank == odd ? right() : left();
+      } catch (const MergeMismatchError& error) {
+        texts[static_cast<std::size_t>(rank)] = error.what();
+      }
+      left();
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-011"), HasSubstr("process 0"),
+                                  HasSubstr("process 1"), HasSubstr("process 2"))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-011"), HasSubstr("process 1"))));
 }
 
 }  // namespace

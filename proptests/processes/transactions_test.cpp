@@ -7,6 +7,7 @@
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
 #include "processes/listeners.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,11 +61,18 @@ std::vector<std::string> texts_of(
   return texts;
 }
 
-void expect_failure_of_two(const std::vector<std::string>& texts) {
-  EXPECT_EQ(texts[2], "planned");
-  const std::vector<std::string> others{texts[0], texts[1]};
-  EXPECT_THAT(others, Each(AllOf(HasSubstr("BF-071"),
-                                 HasSubstr("process 2 failed: std::runtime_error \"planned\""))));
+void expect_failure_of(int odd, const std::vector<std::string>& texts) {
+  const std::string name = "process " + std::to_string(odd);
+  const auto of_peer =
+      AllOf(HasSubstr("BF-071"), HasSubstr(name + " failed: std::runtime_error \"planned\""));
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string& text = texts[static_cast<std::size_t>(rank)];
+    if (rank == odd) {
+      EXPECT_EQ(text, "planned");
+    } else {
+      EXPECT_THAT(text, of_peer);
+    }
+  }
 }
 
 TEST(Transactions, KeepTheChangesIfTheFunctionReturnsInAllProcesses) {
@@ -83,21 +91,25 @@ TEST(Transactions, KeepTheChangesIfTheFunctionReturnsInAllProcesses) {
 TEST(Transactions, FailInAllProcessesIfTheFunctionThrowsInOne) {
   testing::asserts("SEM-236");
   // The others have returned from the function.
-  expect_failure_of_two(texts_of([](Strategy& strategy, int rank, const Two& two) {
-    strategy.transaction([&] {
-      two.change(strategy.cross_replica());
-      if (rank == 2) throw std::runtime_error("planned");
-    });
-  }));
+  at_each_place(3, [](int odd) {
+    expect_failure_of(odd, texts_of([&](Strategy& strategy, int rank, const Two& two) {
+                        strategy.transaction([&] {
+                          two.change(strategy.cross_replica());
+                          if (rank == odd) throw std::runtime_error("planned");
+                        });
+                      }));
+  });
 }
 
 TEST(Transactions, EndInTheNextCallOfTheOtherProcesses) {
   testing::asserts("SEM-236");
-  for (const bool catches : {false, true}) {
-    const auto texts = texts_of([catches](Strategy& strategy, int rank, const Two& two) {
+  at_each_place(6, [](int place) {
+    const int odd = place / 2;
+    const bool catches = place % 2 == 1;
+    const auto texts = texts_of([&](Strategy& strategy, int rank, const Two& two) {
       strategy.transaction([&] {
         two.change(strategy.cross_replica());
-        if (rank == 2) throw std::runtime_error("planned");
+        if (rank == odd) throw std::runtime_error("planned");
         try {
           strategy.read(two.count);
         } catch (const PeerFailedError&) {
@@ -105,34 +117,40 @@ TEST(Transactions, EndInTheNextCallOfTheOtherProcesses) {
         }
       });
     });
-    if (!catches) expect_failure_of_two(texts);
-    EXPECT_EQ(texts[2], "planned");
-    EXPECT_THAT(texts[0], HasSubstr("BF-071"));
-  }
+    if (!catches) return expect_failure_of(odd, texts);
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
+                  HasSubstr(rank == odd ? "planned" : "BF-071"));
+    }
+  });
 }
 
 TEST(Transactions, EndInRunsOfTheOtherProcesses) {
   testing::asserts("SEM-236");
-  expect_failure_of_two(texts_of([](Strategy& strategy, int rank, const Two& two) {
-    strategy.transaction([&] {
-      two.change(strategy.cross_replica());
-      if (rank == 2) throw std::runtime_error("planned");
-      sum_of_ones(strategy);
-    });
-  }));
+  at_each_place(3, [](int odd) {
+    expect_failure_of(odd, texts_of([&](Strategy& strategy, int rank, const Two& two) {
+                        strategy.transaction([&] {
+                          two.change(strategy.cross_replica());
+                          if (rank == odd) throw std::runtime_error("planned");
+                          sum_of_ones(strategy);
+                        });
+                      }));
+  });
 }
 
 TEST(Transactions, FailWithTheRunInTheFunction) {
   testing::asserts("SEM-236");
-  expect_failure_of_two(texts_of([](Strategy& strategy, int, const Two& two) {
-    strategy.transaction([&] {
-      two.change(strategy.cross_replica());
-      strategy.run([](ReplicaContext& replica) {
-        if (replica.replica_id() == 4) throw std::runtime_error("planned");
-        return replica.all_reduce(ReduceOp::kSum, 1);
-      });
-    });
-  }));
+  at_each_place(6, [](int odd) {
+    expect_failure_of(process_of(odd), texts_of([&](Strategy& strategy, int, const Two& two) {
+                        strategy.transaction([&] {
+                          two.change(strategy.cross_replica());
+                          strategy.run([&](ReplicaContext& replica) {
+                            if (replica.replica_id() == odd) throw std::runtime_error("planned");
+                            return replica.all_reduce(ReduceOp::kSum, 1);
+                          });
+                        });
+                      }));
+  });
 }
 
 TEST(Transactions, ThrowTheOwnExceptionOfEachProcess) {
@@ -148,43 +166,47 @@ TEST(Transactions, ThrowTheOwnExceptionOfEachProcess) {
 
 TEST(Transactions, AreCallsOfAllProcesses) {
   testing::asserts("SEM-236");
-  const auto texts = texts_of([](Strategy& strategy, int rank, const Two& two) {
-    if (rank == 1) {
-      strategy.read(two.count);
-    } else {
-      strategy.transaction([] {});
-    }
+  at_each_place(3, [](int odd) {
+    const auto texts = texts_of([&](Strategy& strategy, int rank, const Two& two) {
+      if (rank == odd) {
+        strategy.read(two.count);
+      } else {
+        strategy.transaction([] {});
+      }
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("calls transaction"))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("calls transaction"))));
 }
 
 TEST(Transactions, NestInAllProcesses) {
   testing::asserts("SEM-236");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    const Two two(strategy);
-    CrossReplicaContext& cross = strategy.cross_replica();
-    strategy.transaction([&] {
-      two.change(cross);
-      try {
-        strategy.transaction([&] {
-          two.change(cross);
-          if (host.group().rank() == 2) throw std::runtime_error("inner");
-        });
-        ADD_FAILURE() << "nothing was thrown";
-      } catch (const PeerFailedError&) {
-        EXPECT_NE(host.group().rank(), 2);
-      } catch (const std::runtime_error&) {
-        EXPECT_EQ(host.group().rank(), 2);
-      }
-      strategy.transaction([&] { cross.assign_each(two.count, 9.0); });
+  at_each_place(3, [](int odd) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+      const Two two(strategy);
+      CrossReplicaContext& cross = strategy.cross_replica();
+      strategy.transaction([&] {
+        two.change(cross);
+        try {
+          strategy.transaction([&] {
+            two.change(cross);
+            if (host.group().rank() == odd) throw std::runtime_error("inner");
+          });
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const PeerFailedError&) {
+          EXPECT_NE(host.group().rank(), odd);
+        } catch (const std::runtime_error&) {
+          EXPECT_EQ(host.group().rank(), odd);
+        }
+        strategy.transaction([&] { cross.assign_each(two.count, 9.0); });
+      });
+      two.expect(strategy, 11, 9);
     });
-    two.expect(strategy, 11, 9);
   });
 }
 
 TEST(Transactions, InMergesRestoreTheVariablesOfProcessesThatListen) {
   testing::asserts("SEM-236");
-  for (const int listener : {0, 1, 2}) {
+  at_each_place(3, [](int listener) {
     on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
       const Two two(strategy);
       merge_without(listener, strategy, [&](CrossReplicaContext& cross) {
@@ -203,25 +225,28 @@ TEST(Transactions, InMergesRestoreTheVariablesOfProcessesThatListen) {
       });
       two.expect(strategy, 11, 8);
     });
-  }
+  });
 }
 
 TEST(Transactions, InAMergeThatFailInOneProcessFailTheRun) {
   testing::asserts("SEM-236");
-  for (const int listener : {0, 1}) {
-    expect_failure_of_two(texts_of([&](Strategy& strategy, int rank, const Two& two) {
-      merge_without(listener, strategy, [&](CrossReplicaContext& cross) {
-        try {
-          strategy.transaction([&] {
-            two.change(cross);
-            if (rank == 2) throw std::runtime_error("planned");
-          });
-        } catch (const std::exception&) {
-          // The run fails, as other processes have failed.
-        }
-      });
-    }));
-  }
+  // Process `odd` fails, and a different process listens.
+  at_each_place(6, [](int place) {
+    const int odd = place / 2;
+    const int listener = (odd + 1 + place % 2) % 3;
+    expect_failure_of(odd, texts_of([&](Strategy& strategy, int rank, const Two& two) {
+                        merge_without(listener, strategy, [&](CrossReplicaContext& cross) {
+                          try {
+                            strategy.transaction([&] {
+                              two.change(cross);
+                              if (rank == odd) throw std::runtime_error("planned");
+                            });
+                          } catch (const std::exception&) {
+                            // The run fails, as other processes have failed.
+                          }
+                        });
+                      }));
+  });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "processes/hosts.h"
+#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -191,21 +192,23 @@ TEST(MergeVerbs, Update) {
 
 TEST(MergeVerbs, UpdateComparesTensorsOfProcesses) {
   testing::asserts("SEM-159");
-  const auto texts = texts_on_hosts<VariableMismatchError>([](auto& strategy, sim::Host&) {
-    const auto weight =
-        strategy.mirrored_variable([] { return Tensor<float>::zeros({2}); }, {.name = "weight"});
-    strategy.run([&](ReplicaContext& replica) {
-      replica.merge_call(
-          [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& own) {
-            // The value of the lowest replica of the process, in place of a reduction.
-            cross.update(
-                weight, [](Tensor<float>& w, const Tensor<float>& by) { w = w + by; },
-                *own.begin());
-          },
-          Tensor<float>::full({2}, float(value_of(replica))));
+  at_each_place(6, [](int odd) {
+    const auto texts = texts_on_hosts<VariableMismatchError>([&](auto& strategy, sim::Host&) {
+      const auto weight =
+          strategy.mirrored_variable([] { return Tensor<float>::zeros({2}); }, {.name = "weight"});
+      strategy.run([&](ReplicaContext& replica) {
+        replica.merge_call(
+            [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& own) {
+              // The value of a replica of the process, in place of a reduction.
+              const Tensor<float> used = own.has(odd) ? own[odd] : *own.begin();
+              cross.update(
+                  weight, [](Tensor<float>& w, const Tensor<float>& by) { w = w + by; }, used);
+            },
+            Tensor<float>::full({2}, replica.replica_id() == odd ? 2.0F : 1.0F));
+      });
     });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-053"), HasSubstr("weight"))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-053"), HasSubstr("weight"))));
 }
 
 TEST(MergeVerbs, UpdateAReplicaLocalVariable) {
@@ -248,10 +251,12 @@ TEST(MergeVerbs, AssignTotal) {
 
 TEST(MergeVerbs, AssignTotalComparesTotalsOfProcesses) {
   testing::asserts("SEM-159");
-  for (const bool in_a_run : {false, true}) {
+  at_each_place(6, [](int place) {
+    const int odd = place / 2;
+    const bool in_a_run = place % 2 == 1;
     const auto texts = texts_on_hosts<VariableMismatchError>([&](auto& strategy, sim::Host& host) {
       const auto local = strategy.replica_local_variable(ReduceOp::kSum, std::vector{3, 3});
-      const std::vector<int> total{7, host.group().rank() == 2 ? 8 : 7};
+      const std::vector<int> total{7, host.group().rank() == odd ? 8 : 7};
       const auto assign = [&](CrossReplicaContext& cross) { cross.assign_total(local, total); };
       try {
         if (in_a_run) {
@@ -267,7 +272,7 @@ TEST(MergeVerbs, AssignTotalComparesTotalsOfProcesses) {
     });
     EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-053"), HasSubstr("the totals that are assigned to"),
                                   HasSubstr("the same total in every process"))));
-  }
+  });
 }
 
 TEST(MergeVerbs, ReduceSlices) {

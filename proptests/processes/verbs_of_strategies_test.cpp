@@ -7,6 +7,7 @@
 #include "belfry/packed_all_reduce.h"
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
+#include "words/each_place_test.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>
@@ -172,18 +173,10 @@ TEST(StrategyVerbs, ReadAMirroredVariable) {
 }
 
 TEST(StrategyVerbs, Transaction) {
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
     const auto local = strategy.replica_local_variable(ReduceOp::kSum, 1);
-    const auto change = [&] {
-      strategy.cross_replica().assign_each(local, 9);
-      if (host.group().rank() == 1) throw std::out_of_range("row 9");
-    };
-    if (host.group().rank() == 1) {
-      EXPECT_THROW(strategy.transaction(change), std::out_of_range);
-    } else {
-      EXPECT_THROW(strategy.transaction(change), PeerFailedError);
-    }
-    EXPECT_EQ(strategy.read(local), 6);  // As before the transaction.
+    strategy.transaction([&] { strategy.cross_replica().assign_each(local, 9); });
+    EXPECT_EQ(strategy.read(local), 54);
   });
 }
 
@@ -201,39 +194,23 @@ TEST(StrategyVerbs, Configure) {
 
 TEST(StrategyVerbs, ConfigureWithOptionsThatDiffer) {
   testing::asserts("SEM-150");
-  const auto orders = texts_on_hosts<InvalidArgumentError>([](auto& strategy, sim::Host& host) {
-    const bool is_one = host.group().rank() == 1;
-    strategy.configure({.order = is_one ? ReductionOrder::kTree : ReductionOrder::kReplicaOrder});
+  at_each_place(3, [](int odd) {
+    const auto orders = texts_on_hosts<InvalidArgumentError>([&](auto& strategy, auto& host) {
+      const bool is_odd = host.group().rank() == odd;
+      strategy.configure({.order = is_odd ? ReductionOrder::kTree : ReductionOrder::kReplicaOrder});
+    });
+    EXPECT_THAT(orders, Each(AllOf(HasSubstr("BF-030"), HasSubstr("tree, "),
+                                   HasSubstr("in process " + std::to_string(odd)))));
+    const auto algorithms = texts_on_hosts<InvalidArgumentError>([&](auto& strategy, auto& host) {
+      StrategyOptions options;
+      if (host.group().rank() == odd) {
+        options.cross_device_ops = std::make_shared<ReductionToOneDevice>();
+      }
+      strategy.configure(options);
+    });
+    EXPECT_THAT(algorithms,
+                Each(AllOf(HasSubstr("algorithm native"), HasSubstr("algorithm to one device"))));
   });
-  EXPECT_THAT(orders, Each(AllOf(HasSubstr("BF-030"), HasSubstr("tree, "),
-                                 HasSubstr("in process 1"), HasSubstr("in process 2"))));
-  const auto algorithms = texts_on_hosts<InvalidArgumentError>([](auto& strategy, sim::Host& host) {
-    StrategyOptions options;
-    if (host.group().rank() == 2) {
-      options.cross_device_ops = std::make_shared<ReductionToOneDevice>();
-    }
-    strategy.configure(options);
-  });
-  EXPECT_THAT(algorithms,
-              Each(AllOf(HasSubstr("algorithm native"), HasSubstr("algorithm to one device"))));
-}
-
-TEST(StrategyVerbs, MakeAStrategy) {
-  testing::asserts("SEM-150");
-  std::vector<std::string> texts(3);
-  sim::Cluster cluster{{.devices_of = {2, 1, 3}}};
-  cluster.run([&](sim::Host& host) {
-    const int rank = host.group().rank();
-    StrategyOptions options;
-    if (rank == 2) options.cross_device_ops = std::make_shared<ReductionToOneDevice>();
-    try {
-      MultiWorkerMirroredStrategy{host.backend(), host.group(), options};
-    } catch (const InvalidArgumentError& error) {
-      texts[static_cast<std::size_t>(rank)] = error.what();
-    }
-    EXPECT_EQ(MultiWorkerMirroredStrategy(host.backend(), host.group()).num_replicas(), 6);
-  });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("algorithm native"), HasSubstr("to one device"))));
 }
 
 TEST(StrategyVerbs, CountAndReport) {
@@ -281,23 +258,34 @@ TEST(StrategyVerbs, RestoreContents) {
   testing::asserts("SEM-159");
   on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
     Saved saved(strategy);
-    TensorFile contents = saved.file.contents();
+    const TensorFile contents = saved.file.contents();
     EXPECT_EQ(contents.tensors.at("sum").bytes.front(), std::byte{24});
     strategy.cross_replica().assign_each(saved.sum, 0);
     saved.file.restore(contents);
-    EXPECT_EQ(strategy.read(saved.sum), 24);
-    // A total of 25 in process 1.
-    if (host.group().rank() == 1) contents.tensors.at("sum").bytes.front() = std::byte{25};
-    EXPECT_THROW(saved.file.restore(contents), InvalidArgumentError);
-    EXPECT_EQ(strategy.read(saved.sum), 24);
-    // Process 1 lacks an array.
-    if (host.group().rank() == 1) {
-      contents.tensors.erase("sum");
-      EXPECT_THROW(saved.file.restore(contents), VariableMismatchError);
-    } else {
-      EXPECT_THROW(saved.file.restore(contents), PeerFailedError);
-    }
-    EXPECT_EQ(strategy.read(saved.sum), 24);
+    const auto expect_unchanged = [&] {
+      EXPECT_EQ(strategy.read(saved.sum), 24);
+      EXPECT_THAT(strategy.read(saved.table).to_host(), ElementsAre(3, 3));
+    };
+    expect_unchanged();
+    at_each_place(3, [&](int odd) {
+      const bool is_odd = host.group().rank() == odd;
+      // The first byte of the first array, or the last byte of the last, in process `odd` alone.
+      for (const bool is_last : {false, true}) {
+        TensorFile other = contents;
+        auto& bytes = other.tensors.at(is_last ? "table" : "sum").bytes;
+        if (is_odd) (is_last ? bytes.back() : bytes.front()) = std::byte{65};
+        EXPECT_THROW(saved.file.restore(other), InvalidArgumentError);
+        expect_unchanged();
+      }
+      TensorFile lacking = contents;
+      if (is_odd) {
+        lacking.tensors.erase("sum");
+        EXPECT_THROW(saved.file.restore(lacking), VariableMismatchError);
+      } else {
+        EXPECT_THROW(saved.file.restore(lacking), PeerFailedError);
+      }
+      expect_unchanged();
+    });
   });
 }
 
