@@ -7,6 +7,7 @@
 #include "belfry/belfry.h"
 #include "belfry/process_parts.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "processes/group_kind.h"
 
 #include <gmock/gmock.h>
@@ -131,18 +132,24 @@ TEST(GroupContract, RefusesDifferentCallsAndGoesOn) {
   testing::asserts("SEM-150");
   on_each_process([](ProcessGroup& group) {
     if (group.size() == 1) return;
-    const std::string text = text_of_error<MergeMismatchError>([&] {
-      if (group.rank() == 0) group.gather(pattern(5000, 1));
-      if (group.rank() != 0) group.broadcast(pattern(5000, 2), 1);
+    at_each_place(group.size(), [&](int odd) {
+      const bool is_odd = group.rank() == odd;
+      const std::string stranger = "process " + std::to_string(odd) + "  calls ";
+      const std::string text = text_of_error<MergeMismatchError>([&] {
+        if (is_odd) group.gather(pattern(5000, 1));
+        if (!is_odd) group.broadcast(pattern(5000, 2), 1);
+      });
+      EXPECT_THAT(text, AllOf(HasSubstr("BF-012"), HasSubstr(stranger + "gather"),
+                              HasSubstr("calls broadcast from process 1")));
+      const std::string roots = text_of_error<MergeMismatchError>(
+          [&] { group.broadcast(pattern(5000, 3), is_odd ? 0 : 1); });
+      EXPECT_THAT(roots, AllOf(HasSubstr(stranger + "broadcast from process 0"),
+                               HasSubstr("calls broadcast from process 1")));
+      const auto all = group.gather(pattern(2000, as_seed(group.rank())));
+      for (int rank = 0; rank < group.size(); ++rank) {
+        EXPECT_TRUE(all[static_cast<std::size_t>(rank)] == pattern(2000, as_seed(rank)));
+      }
     });
-    EXPECT_THAT(text, AllOf(HasSubstr("BF-012"), HasSubstr("process 0  calls gather"),
-                            HasSubstr("process 1  calls broadcast from process 1")));
-    const std::string roots = text_of_error<MergeMismatchError>(
-        [&] { group.broadcast(pattern(5000, 3), group.rank() == 0 ? 0 : 1); });
-    EXPECT_THAT(roots, AllOf(HasSubstr("process 0  calls broadcast from process 0"),
-                             HasSubstr("process 1  calls broadcast from process 1")));
-    const auto all = group.gather(pattern(2000, as_seed(group.rank())));
-    EXPECT_TRUE(all.back() == pattern(2000, as_seed(group.size() - 1)));
   });
 }
 
@@ -205,13 +212,16 @@ TEST(GroupContract, ExchangesNoPartsUnlessAllAreReady) {
     }
     EXPECT_TRUE(exchange_all(group, *parts, true, 2000));
     if (group.size() == 1) return;
-    const std::string text = text_of_error<MergeMismatchError>([&] {
-      if (group.rank() == 0) group.gather({});
-      if (group.rank() != 0) exchange_all(group, *parts, true, 2000);
+    at_each_place(group.size(), [&](int odd) {
+      const std::string text = text_of_error<MergeMismatchError>([&] {
+        if (group.rank() == odd) group.gather({});
+        if (group.rank() != odd) exchange_all(group, *parts, true, 2000);
+      });
+      EXPECT_THAT(text, AllOf(HasSubstr("BF-012"),
+                              HasSubstr("process " + std::to_string(odd) + "  calls gather"),
+                              HasSubstr("calls exchange of parts")));
+      EXPECT_TRUE(exchange_all(group, *parts, true, 2000));
     });
-    EXPECT_THAT(text, AllOf(HasSubstr("BF-012"), HasSubstr("process 0  calls gather"),
-                            HasSubstr("process 1  calls exchange of parts")));
-    EXPECT_TRUE(exchange_all(group, *parts, true, 2000));
   });
 }
 
@@ -259,12 +269,19 @@ TEST(GroupContract, ChangesItsDeadlineTogether) {
     const Deadline old = group.health().deadline;
     EXPECT_TRUE(old == Deadline::seconds(41) || old.is_never());
     if (group.size() == 1) return;
-    const std::string text = text_of_error<InvalidArgumentError>([&] {
-      group.set_deadline(group.rank() == 0 ? Deadline::milliseconds(42'500) : Deadline::never());
+    at_each_place(group.size(), [&](int odd) {
+      const auto own = group.rank() == odd ? Deadline::milliseconds(42'500) : Deadline::never();
+      const std::string text =
+          text_of_error<InvalidArgumentError>([&] { group.set_deadline(own); });
+      EXPECT_THAT(text,
+                  HasSubstr(odd == 0 ? "a deadline of 42500 ms in process 0, and of no limit in "
+                                       "process 1"
+                                     : "a deadline of no limit in process 0, and of 42500 ms in "
+                                       "process " +
+                                           std::to_string(odd)));
+      EXPECT_EQ(group.health().deadline, old);
+      group.barrier();
     });
-    EXPECT_THAT(text, HasSubstr("a deadline of 42500 ms in process 0, and of no limit in process"));
-    EXPECT_EQ(group.health().deadline, old);
-    group.barrier();
   });
 }
 
@@ -273,17 +290,24 @@ TEST(GroupContract, RefusesBarriersAtDifferentPlaces) {
   on_each_process([](ProcessGroup& group) {
     group.barrier(kFirstPlace);
     if (group.size() == 1) return;
-    const std::string places = text_of_error<MergeMismatchError>(
-        [&] { group.barrier(group.rank() == 0 ? kFirstPlace : kSecondPlace); });
-    EXPECT_THAT(places, AllOf(HasSubstr("BF-011"), HasSubstr("process 0  train.cc:11"),
-                              HasSubstr("process 1  train.cc:22")));
-    const std::string calls = text_of_error<MergeMismatchError>([&] {
-      if (group.rank() == 0) group.barrier(kFirstPlace);
-      if (group.rank() != 0) group.first([] {}, kFirstPlace);
+    at_each_place(group.size(), [&](int odd) {
+      const bool is_odd = group.rank() == odd;
+      const std::string stranger = "process " + std::to_string(odd) + "  ";
+      // Another line, and the same line of another file.
+      for (const CallSite& place : {kSecondPlace, CallSite{"test.cc", 11}}) {
+        const std::string places =
+            text_of_error<MergeMismatchError>([&] { group.barrier(is_odd ? place : kFirstPlace); });
+        EXPECT_THAT(places, AllOf(HasSubstr("BF-011"), HasSubstr(stranger + to_string(place)),
+                                  HasSubstr("  train.cc:11")));
+      }
+      const std::string calls = text_of_error<MergeMismatchError>([&] {
+        if (is_odd) group.barrier(kFirstPlace);
+        if (!is_odd) group.first([] {}, kFirstPlace);
+      });
+      EXPECT_THAT(calls, AllOf(HasSubstr("BF-012"), HasSubstr(stranger + "calls barrier"),
+                               HasSubstr("calls first")));
+      group.barrier(kFirstPlace);
     });
-    EXPECT_THAT(calls, AllOf(HasSubstr("BF-012"), HasSubstr("process 0  calls barrier"),
-                             HasSubstr("process 1  calls first")));
-    group.barrier(kFirstPlace);
   });
 }
 

@@ -7,9 +7,9 @@
 #include "belfry/sim/cluster.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "processes/hosts.h"
 #include "processes/process_program.h"
-#include "words/each_place_test.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>

@@ -6,9 +6,9 @@
 // listens.
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "processes/hosts.h"
 #include "processes/listeners.h"
-#include "words/each_place_test.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>

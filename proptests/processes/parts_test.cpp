@@ -10,6 +10,7 @@
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/testing/thread_group.h"
 #include "belfry/testing/values.h"
 #include "processes/two_processes.h"
@@ -177,30 +178,36 @@ TEST(Parts, AddValuesOfTheCrossReplicaContext) {
 
 TEST(Parts, OfATensorThatCannotBeComputedFailInEveryProcess) {
   testing::asserts("SEM-154", "SEM-220");
-  for (const std::int64_t count : {5, 500}) {
-    const auto texts = texts_of_run<Error>([count](ReplicaContext& replica) {
+  at_each_place(8, [](int place) {
+    const int odd = place / 2;
+    const std::int64_t count = place % 2 == 0 ? 5 : 500;
+    const auto texts = texts_of_run<Error>([&](ReplicaContext& replica) {
       const auto table = Tensor<float>::zeros({2, 4});
-      const int row = replica.replica_id() == 3 ? 2 : 1;
+      const int row = replica.replica_id() == odd ? 2 : 1;
       const auto rows = gather_rows(table, Tensor<int>::full({count}, row));
       replica.all_reduce(ReduceOp::kSum, rows);
     });
     const auto reason = HasSubstr("indices[0] is 2, and the table has 2 rows");
-    EXPECT_THAT(texts[0], AllOf(HasSubstr("BF-071 process 1 failed"), reason));
-    EXPECT_THAT(texts[1], AllOf(HasSubstr("BF-061"), reason));
-  }
+    const bool is_first = odd < 2;
+    const std::string failed = std::string("BF-071 process ") + (is_first ? "0" : "1") + " failed";
+    EXPECT_THAT(texts[0], AllOf(HasSubstr(is_first ? "BF-061" : failed), reason));
+    EXPECT_THAT(texts[1], AllOf(HasSubstr(is_first ? failed : "BF-061"), reason));
+  });
 }
 
 // 63 floats are too short for parts, and 64 are not.
 TEST(Parts, OfDifferentShapesMoveNoElement) {
   testing::asserts("SEM-36", "SEM-220");
-  for (const std::int64_t count : {2, 63, 1000}) {
-    const auto texts = texts_of_run<StructureMismatchError>([count](ReplicaContext& replica) {
-      const std::int64_t own = replica.replica_id() == 2 ? count + 1 : count;
-      replica.all_reduce(ReduceOp::kSum, Tensor<float>::zeros({own}));
-    });
-    const std::string other = "float32[" + std::to_string(count + 1) + "]";
-    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-020"), HasSubstr(other))));
-  }
+  at_each_place(4, [](int odd) {
+    for (const std::int64_t count : {2, 63, 1000}) {
+      const auto texts = texts_of_run<StructureMismatchError>([&](ReplicaContext& replica) {
+        const std::int64_t own = replica.replica_id() == odd ? count + 1 : count;
+        replica.all_reduce(ReduceOp::kSum, Tensor<float>::zeros({own}));
+      });
+      const std::string other = "float32[" + std::to_string(count + 1) + "]";
+      EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-020"), HasSubstr(other))));
+    }
+  });
 }
 
 // The host fills a buffer, a stream copies the buffer, and the host reads the work of the stream.

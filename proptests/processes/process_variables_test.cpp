@@ -6,11 +6,11 @@
 #include "belfry/indexed_slices.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/testing/thread_group.h"
 #include "belfry/vjp.h"
 #include "processes/hosts.h"
 #include "processes/two_processes.h"
-#include "words/each_place_test.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>

@@ -7,10 +7,10 @@
 #include "belfry/indexed_slices.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/testing/thread_group.h"
 #include "processes/hosts.h"
 #include "processes/two_processes.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

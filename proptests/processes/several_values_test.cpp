@@ -4,8 +4,8 @@
 // Values of unusual types and structures, and several strategies, over three hosts.
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "processes/hosts.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include "belfry/testing/thread_group.h"
 
 #include "belfry/error.h"
+#include "belfry/testing/each_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,37 +24,37 @@ using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 
 TEST(ThreadGroup, TellsTheOthersWhoHasLeft) {
-  std::vector<std::string> texts(3);
-  run_processes(3, [&](ProcessGroup& group) {
-    if (group.rank() == 1) return;
-    for (int call = 0; call < 2; ++call) {
-      try {
-        group.gather({});
-      } catch (const ProcessLostError& error) {
-        texts[static_cast<std::size_t>(group.rank())] += error.what();
+  at_each_place(3, [](int odd) {
+    const std::string name = "process " + std::to_string(odd);
+    run_processes(3, [&](ProcessGroup& group) {
+      if (group.rank() == odd) return;
+      for (int call = 0; call < 2; ++call) {
+        try {
+          group.gather({});
+          ADD_FAILURE() << "call " << call << " did not throw";
+        } catch (const ProcessLostError& error) {
+          EXPECT_THAT(error.what(), HasSubstr("BF-070 " + name + " has left the group"));
+        }
       }
-    }
+    });
   });
-  for (const int rank : {0, 2}) {
-    const std::string& text = texts[static_cast<std::size_t>(rank)];
-    EXPECT_THAT(text, HasSubstr("BF-070 process 1 has left the group"));
-    EXPECT_NE(text.find("process 1"), text.rfind("process 1")) << "the second call did not throw";
-  }
 }
 
 TEST(ThreadGroup, ThrowsTheCauseBeforeItsConsequences) {
-  std::string lost;
-  const auto body = [&](ProcessGroup& group) {
-    if (group.rank() == 1) throw std::runtime_error("boom");
-    try {
-      group.gather({});
-    } catch (const ProcessLostError& error) {
-      lost = error.what();
-      throw;
-    }
-  };
-  EXPECT_THROW(run_processes(2, body), std::runtime_error);
-  EXPECT_THAT(lost, HasSubstr("process 1 has left the group: it threw boom"));
+  at_each_place(3, [](int odd) {
+    const std::string reason =
+        "process " + std::to_string(odd) + " has left the group: it threw boom";
+    const auto body = [&](ProcessGroup& group) {
+      if (group.rank() == odd) throw std::runtime_error("boom");
+      try {
+        group.gather({});
+      } catch (const ProcessLostError& error) {
+        EXPECT_THAT(error.what(), HasSubstr(reason));
+        throw;
+      }
+    };
+    EXPECT_THROW(run_processes(3, body), std::runtime_error);
+  });
 }
 
 TEST(SingleProcess, IsProcessZeroOfOne) {

@@ -5,9 +5,9 @@
 // begins with 1, and each component of a replica-local variable with 2.
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "processes/hosts.h"
 #include "processes/listeners.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

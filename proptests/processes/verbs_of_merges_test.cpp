@@ -8,9 +8,9 @@
 #include "belfry/indexed_slices.h"
 #include "belfry/scatter.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/vjp.h"
 #include "processes/hosts.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include "belfry/belfry.h"
 #include "belfry/packed_all_reduce.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "processes/hosts.h"
-#include "words/each_place_test.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
+#include "belfry/testing/each_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,8 @@
 
 namespace belfry::sim::communicator_test {
 namespace {
+
+using belfry::testing::at_each_place;
 
 using ::testing::ElementsAre;
 
@@ -73,17 +76,20 @@ TEST(SimCommunicator, AllReduceInPlace) {
 }
 
 TEST(SimCommunicator, BroadcastDoesNotReadOtherInputs) {
-  Clique clique(3);
-  for (int rank = 0; rank < 3; ++rank) {
-    clique.parts.push_back({clique.empty(rank, 1), clique.empty(rank, 1), &clique.stream(rank)});
-  }
-  clique.parts[2].input = clique.make(2, {9});
-  clique.parts[2].output = clique.parts[2].input;
-  clique.communicator->broadcast(2, clique.parts);
-  for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(clique.read(rank, clique.parts[static_cast<std::size_t>(rank)].output),
-                ElementsAre(9));
-  }
+  at_each_place(3, [](int root) {
+    Clique clique(3);
+    for (int rank = 0; rank < 3; ++rank) {
+      clique.parts.push_back({clique.empty(rank, 1), clique.empty(rank, 1), &clique.stream(rank)});
+    }
+    CollectivePart& source = clique.parts[static_cast<std::size_t>(root)];
+    source.input = clique.make(root, {9});
+    source.output = source.input;
+    clique.communicator->broadcast(root, clique.parts);
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_THAT(clique.read(rank, clique.parts[static_cast<std::size_t>(rank)].output),
+                  ElementsAre(9));
+    }
+  });
 }
 
 TEST(SimCommunicator, AllGatherKeepsTheOrderOfRanks) {
@@ -113,72 +119,93 @@ RC_GTEST_PROP(SimCommunicator, AllReduceIsTheSumForEverySchedule,
 
 class RefusedCollective : public ::testing::Test {
  protected:
+  using Parts = std::vector<CollectivePart>;
+
   RefusedCollective() {
-    clique_.add_part({1, 2}, 2);
-    clique_.add_part({3, 4}, 2);
+    for (int rank = 0; rank < 3; ++rank) clique_.add_part({rank, 2}, 2);
   }
-  // The refusal of every collective with the current parts; afterwards nothing may be enqueued.
-  ErrorCode refusal(int root = 0) {
+  // The refusal of a broadcast; afterwards nothing may be enqueued.
+  ErrorCode refusal(const Parts& parts, int root = 0) {
     try {
-      clique_.communicator->broadcast(root, clique_.parts);
+      clique_.communicator->broadcast(root, parts);
     } catch (const Error& error) {
       EXPECT_NO_THROW(clique_.communicator->check_health());
       return error.code();
     }
     return ErrorCode::kInternal;
   }
+  // Expects that a broadcast is refused if `spoil` has changed a part, at each place.
+  template <class Spoil>
+  void expect_refused(ErrorCode code, const Spoil& spoil) {
+    at_each_place(3, [&](int odd) {
+      Parts parts = clique_.parts;
+      spoil(parts, static_cast<std::size_t>(odd));
+      EXPECT_EQ(refusal(parts), code);
+    });
+  }
 
-  Clique clique_{2};
+  Clique clique_{3};
 };
 
 TEST_F(RefusedCollective, PartsThatDiffer) {
-  clique_.parts[1].output.count = 1;
-  EXPECT_EQ(refusal(), ErrorCode::kStructure);
-  clique_.parts[1].input.count = 1;
-  EXPECT_THROW(clique_.communicator->all_reduce(ReduceOp::kSum, clique_.parts),
-               StructureMismatchError);
-  EXPECT_THROW(clique_.communicator->all_gather(clique_.parts), StructureMismatchError);
+  expect_refused(ErrorCode::kStructure,
+                 [](Parts& parts, std::size_t odd) { parts[odd].output.count = 1; });
+  at_each_place(3, [&](int odd) {
+    Parts parts = clique_.parts;
+    parts[static_cast<std::size_t>(odd)].input.count = 1;
+    EXPECT_THROW(clique_.communicator->all_reduce(ReduceOp::kSum, parts), StructureMismatchError);
+    EXPECT_THROW(clique_.communicator->all_gather(parts), StructureMismatchError);
+  });
 }
 
 TEST(SimCommunicator, AnOutputOfAnotherLengthIsNamed) {
-  Clique clique(2);
-  clique.add_part({1}, 1);
-  clique.add_part({2}, 3);
-  try {
-    clique.communicator->all_reduce(ReduceOp::kSum, clique.parts);
-    FAIL() << "three elements were taken for one";
-  } catch (const StructureMismatchError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("all_reduce: rank 1 has 3 elements"));
-  }
+  at_each_place(3, [](int odd) {
+    Clique clique(3);
+    for (int rank = 0; rank < 3; ++rank) clique.add_part({rank}, rank == odd ? 3 : 1);
+    try {
+      clique.communicator->all_reduce(ReduceOp::kSum, clique.parts);
+      FAIL() << "three elements were taken for one";
+    } catch (const StructureMismatchError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("all_reduce: rank " + std::to_string(odd) +
+                                                     " has 3 elements"));
+    }
+  });
 }
 
 TEST_F(RefusedCollective, TypesThatDiffer) {
-  clique_.parts[1].output.dtype = DType::kFloat32;
-  EXPECT_EQ(refusal(), ErrorCode::kStructure);
+  expect_refused(ErrorCode::kStructure,
+                 [](Parts& parts, std::size_t odd) { parts[odd].output.dtype = DType::kFloat32; });
 }
 
 TEST_F(RefusedCollective, TooFewParts) {
-  clique_.parts.pop_back();
-  EXPECT_EQ(refusal(), ErrorCode::kStructure);
+  expect_refused(ErrorCode::kStructure, [](Parts& parts, std::size_t odd) {
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(odd));
+  });
 }
 
 TEST_F(RefusedCollective, NoStreamOrAnotherDevices) {
-  clique_.parts[1].stream = nullptr;
-  EXPECT_EQ(refusal(), ErrorCode::kInvalidArgument);
-  clique_.parts[1].stream = &clique_.stream(0);
-  EXPECT_EQ(refusal(), ErrorCode::kInvalidArgument);
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [](Parts& parts, std::size_t odd) { parts[odd].stream = nullptr; });
+  expect_refused(ErrorCode::kInvalidArgument, [](Parts& parts, std::size_t odd) {
+    parts[odd].stream = parts[(odd + 1) % 3].stream;
+  });
 }
 
 TEST_F(RefusedCollective, ARootThatIsNoRank) {
-  EXPECT_EQ(refusal(2), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(refusal(-1), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refusal(clique_.parts, 3), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refusal(clique_.parts, -1), ErrorCode::kInvalidArgument);
 }
 
 TEST_F(RefusedCollective, MemoryThatOverlaps) {
-  clique_.parts[1].output = clique_.parts[0].input;
-  EXPECT_EQ(refusal(), ErrorCode::kInvalidArgument);
-  clique_.parts[1].output = clique_.parts[0].output;
-  EXPECT_EQ(refusal(), ErrorCode::kInvalidArgument);
+  expect_refused(ErrorCode::kInvalidArgument, [](Parts& parts, std::size_t odd) {
+    parts[odd].output = parts[(odd + 1) % 3].output;
+  });
+  // The input of the root, which is read.
+  for (const std::size_t other : {1U, 2U}) {
+    Parts parts = clique_.parts;
+    parts[other].output = parts[0].input;
+    EXPECT_EQ(refusal(parts), ErrorCode::kInvalidArgument);
+  }
 }
 
 TEST(SimCommunicator, DevicesAreChecked) {

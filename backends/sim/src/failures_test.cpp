@@ -6,6 +6,7 @@
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -82,23 +83,27 @@ TEST(FailuresUnderSchedules, EachReplicaHearsOfItsOwn) {
 }
 
 TEST(FailuresUnderSchedules, OneThatIsHandledTakesNoOtherAway) {
-  under_schedules([](MirroredStrategy& strategy) {
-    expect_bad_row(strategy, 100, [](ReplicaContext& replica) {
-      const auto row = row_of_table(100 + replica.replica_id());
-      if (replica.replica_id() == 1) return fails(row) ? 1.0 : 0.0;
-      Tensor<float>::full({1}, 1.0f);
-      return value_of(row);
+  belfry::testing::at_each_place(2, [](int odd) {
+    under_schedules([&](MirroredStrategy& strategy) {
+      expect_bad_row(strategy, 101 - odd, [&](ReplicaContext& replica) {
+        const auto row = row_of_table(100 + replica.replica_id());
+        if (replica.replica_id() == odd) return fails(row) ? 1.0 : 0.0;
+        Tensor<float>::full({1}, 1.0f);
+        return value_of(row);
+      });
     });
   });
 }
 
 TEST(FailuresUnderSchedules, OneThatIsHandledAfterAMergeTakesNoOtherAway) {
-  under_schedules([](MirroredStrategy& strategy) {
-    expect_bad_row(strategy, 101, [](ReplicaContext& replica) {
-      const auto row = row_of_table(100 + replica.replica_id());
-      replica.merge_call([](CrossReplicaContext&, const PerReplica<int>&) { return 0; }, 1);
-      if (replica.replica_id() == 0) return fails(row) ? 1.0 : 0.0;
-      return value_of(row);
+  belfry::testing::at_each_place(2, [](int odd) {
+    under_schedules([&](MirroredStrategy& strategy) {
+      expect_bad_row(strategy, 101 - odd, [&](ReplicaContext& replica) {
+        const auto row = row_of_table(100 + replica.replica_id());
+        replica.merge_call([](CrossReplicaContext&, const PerReplica<int>&) { return 0; }, 1);
+        if (replica.replica_id() == odd) return fails(row) ? 1.0 : 0.0;
+        return value_of(row);
+      });
     });
   });
 }
@@ -146,18 +151,22 @@ TEST(FailuresUnderSchedules, AllHearWhyASharedVariableHasNoValue) {
     strategy.cross_replica().update(rows, [](Tensor<float>& row) { row = row_of_table(100); });
     expect_bad_row(strategy, 100,
                    [&](ReplicaContext& replica) { return value_of(rows.on(replica)); });
-    expect_bad_row(strategy, 100, [&](ReplicaContext& replica) {
-      return replica.replica_id() == 0 ? 0.0 : value_of(rows.on(replica));
-    });
+    for (const int odd : {0, 1}) {
+      expect_bad_row(strategy, 100, [&](ReplicaContext& replica) {
+        return replica.replica_id() == odd ? 0.0 : value_of(rows.on(replica));
+      });
+    }
   }
 }
 
 TEST(FailuresUnderSchedules, NoneReachesTheNextRun) {
   under_schedules([](MirroredStrategy& strategy) {
-    expect_bad_row(strategy, 100, [](ReplicaContext& replica) {
-      const auto row = row_of_table(100 + replica.replica_id());
-      return replica.replica_id() == 0 ? value_of(row) : 0.0;
-    });
+    for (const int odd : {0, 1}) {
+      expect_bad_row(strategy, 100 + odd, [&](ReplicaContext& replica) {
+        const auto row = row_of_table(100 + replica.replica_id());
+        return replica.replica_id() == odd ? value_of(row) : 0.0;
+      });
+    }
     const auto sums = strategy.run([](ReplicaContext& replica) {
       const auto own = row_of_table(replica.replica_id());
       return value_of(own) + 10 * value_of(replica.all_reduce(ReduceOp::kSum, own));
@@ -168,14 +177,16 @@ TEST(FailuresUnderSchedules, NoneReachesTheNextRun) {
 }
 
 TEST(FailuresUnderSchedules, ARunGoesOnAfterOneThatWasHandled) {
-  under_schedules([](MirroredStrategy& strategy) {
-    const auto sums = strategy.run([](ReplicaContext& replica) {
-      const int id = replica.replica_id();
-      EXPECT_TRUE(fails(replica.all_reduce(ReduceOp::kSum, row_of_table(id == 0 ? 100 : 0))));
-      return value_of(replica.all_reduce(ReduceOp::kSum, row_of_table(id)));
+  belfry::testing::at_each_place(2, [](int odd) {
+    under_schedules([&](MirroredStrategy& strategy) {
+      const auto sums = strategy.run([&](ReplicaContext& replica) {
+        const int id = replica.replica_id();
+        EXPECT_TRUE(fails(replica.all_reduce(ReduceOp::kSum, row_of_table(id == odd ? 100 : 0))));
+        return value_of(replica.all_reduce(ReduceOp::kSum, row_of_table(id)));
+      });
+      EXPECT_EQ(sums[0], 3.0);
+      EXPECT_EQ(sums[1], 3.0);
     });
-    EXPECT_EQ(sums[0], 3.0);
-    EXPECT_EQ(sums[1], 3.0);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "belfry/tensor_file.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/vjp.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +32,7 @@ using ::testing::HasSubstr;
 constexpr CallSite kHere{"train.cc", 11};
 constexpr CallSite kThere{"train.cc", 22};
 
-// Two replicas, of which replica 1 makes the mistake.
+// Two replicas, and a replica makes the mistake.
 struct World {
   Backend backend{{.devices = 2, .memory_limit_bytes = 1 << 20}};
   Backend other{{.devices = 2}};
@@ -44,6 +45,9 @@ struct World {
   ReplicaLocalVariable<Tensor<float>> rows = strategy.replica_local_variable(
       ReduceOp::kSum, [] { return Tensor<float>::zeros({2, 1}); }, {.name = "rows"});
 };
+
+// In place of a text with the number of the replica's device.
+const std::string kOwnDevice = "device ";
 
 struct Mistake {
   ErrorCode code;
@@ -62,7 +66,7 @@ void use_indices_of_nothing(ReplicaContext& replica) {
   AnyTensor::allocate(DType::kFloat32, {1}, replica.placement()).read(&bytes, kHere);
 }
 
-// Mistakes of replica 1 alone. The error names this replica and train.cc:11.
+// Mistakes of a single replica. The error names this replica and train.cc:11.
 std::vector<Mistake> mistakes_of_one() {
   using enum ErrorCode;
   return {
@@ -88,10 +92,10 @@ std::vector<Mistake> mistakes_of_one() {
       {kFileFormat, [](World&, auto&) { TensorFile::parse("no file", "model", kHere); }, "model"},
       {kFile, [](World&, auto&) { TensorFile().write("no/such/folder/model", kHere); }, "model"},
       {kVariableEmpty, [](World&, auto& r) { MirroredVariable<int>().on(r, kHere); }},
-      {kOutOfMemory, [](World&, auto&) { Tensor<float>::zeros({1 << 20}, kHere); }, "device 1"},
+      {kOutOfMemory, [](World&, auto&) { Tensor<float>::zeros({1 << 20}, kHere); }, kOwnDevice},
       {kOutOfMemory, [](World&, auto&) { Tensor<float>::zeros({1 << 30, 1 << 30}, kHere); }},
       {kOutOfBounds, [](World&, auto& r) { read_bad_row(r); }, "indices[0] is 7"},
-      {kUninitialised, [](World&, auto& r) { use_indices_of_nothing(r); }, "device 1"},
+      {kUninitialised, [](World&, auto& r) { use_indices_of_nothing(r); }, kOwnDevice},
       {kForeignObject,
        [](World& w, auto&) { Tensor<float>::zeros({1}).copy_to({&w.other, 0}, kHere); }},
       {kUnsupported,
@@ -108,7 +112,7 @@ std::vector<Mistake> mistakes_of_one() {
          const std::vector<float> many(1 << 20);
          Tensor<float>::from({1 << 20}, many, kHere);
        },
-       "device 1"},
+       kOwnDevice},
   };
 }
 
@@ -127,21 +131,25 @@ std::optional<ErrorReport> failure_of(World& world,
 
 TEST(ReplicaErrors, OfOneReplicaNameTheReplicaTheLineAndTheSubject) {
   belfry::testing::asserts("SEM-6");
-  for (const Mistake& mistake : mistakes_of_one()) {
-    World world;
-    const auto report = failure_of(world, [&](ReplicaContext& replica) {
-      if (replica.replica_id() == 1) mistake.make(world, replica);
-    });
-    if (!report) continue;
-    const std::string text = to_string(*report);
-    SCOPED_TRACE(text);
-    EXPECT_EQ(report->code, mistake.code);
-    ASSERT_EQ(report->replicas.size(), 1U);
-    EXPECT_EQ(report->replicas[0].replica_id, 1);
-    EXPECT_TRUE(same_place(report->replicas[0].site, kHere));
-    EXPECT_THAT(text, HasSubstr("\n  replica 1  train.cc:11  "));
-    EXPECT_THAT(text, HasSubstr(mistake.subject));
-  }
+  belfry::testing::at_each_place(2, [](int odd) {
+    for (const Mistake& mistake : mistakes_of_one()) {
+      World world;
+      const auto report = failure_of(world, [&](ReplicaContext& replica) {
+        if (replica.replica_id() == odd) mistake.make(world, replica);
+      });
+      if (!report) continue;
+      const std::string number = std::to_string(odd);
+      const std::string text = to_string(*report);
+      SCOPED_TRACE(text);
+      EXPECT_EQ(report->code, mistake.code);
+      ASSERT_EQ(report->replicas.size(), 1U);
+      EXPECT_EQ(report->replicas[0].replica_id, odd);
+      EXPECT_TRUE(same_place(report->replicas[0].site, kHere));
+      EXPECT_THAT(text, HasSubstr("\n  replica " + number + "  train.cc:11  "));
+      const bool is_own_device = mistake.subject == kOwnDevice;
+      EXPECT_THAT(text, HasSubstr(mistake.subject + (is_own_device ? number : "")));
+    }
+  });
 }
 
 // Merges that do not belong together: each replica has a place.
@@ -322,35 +330,41 @@ TEST(ReplicaErrors, OfAMergeNameReplicasAndLines) {
 // The replica that gave the work to a device is at fault, whoever waits for the result.
 TEST(ReplicaErrors, OfADeviceNameTheReplicaThatLaunchedTheWork) {
   belfry::testing::asserts("SEM-74");
-  World world;
-  std::vector<Tensor<float>> rows(2);
-  world.strategy.run([&](ReplicaContext& replica) {
-    const int index = replica.replica_id() == 1 ? 7 : 0;
-    rows[static_cast<std::size_t>(replica.replica_id())] =
-        gather_rows(Tensor<float>::zeros({2, 1}), Tensor<std::int32_t>::full({1}, index), kHere);
+  belfry::testing::at_each_place(2, [](int odd) {
+    World world;
+    std::vector<Tensor<float>> rows(2);
+    world.strategy.run([&](ReplicaContext& replica) {
+      const int index = replica.replica_id() == odd ? 7 : 0;
+      rows[static_cast<std::size_t>(replica.replica_id())] =
+          gather_rows(Tensor<float>::zeros({2, 1}), Tensor<std::int32_t>::full({1}, index), kHere);
+    });
+    try {
+      rows[static_cast<std::size_t>(odd)].to_host(kThere);
+      FAIL() << "nothing was thrown";
+    } catch (const DeviceError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "BF-061 gather_rows: indices[0] is 7, and the table has 2 rows\n"
+                "  at train.cc:11\n"
+                "  replica " +
+                    std::to_string(odd) +
+                    "  train.cc:11  launched this work\n"
+                    "  hint: check the indices, labels perhaps, against the number of rows");
+    }
   });
-  try {
-    rows[1].to_host(kThere);
-    FAIL() << "nothing was thrown";
-  } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(),
-                 "BF-061 gather_rows: indices[0] is 7, and the table has 2 rows\n"
-                 "  at train.cc:11\n"
-                 "  replica 1  train.cc:11  launched this work\n"
-                 "  hint: check the indices, labels perhaps, against the number of rows");
-  }
 }
 
 // Calls of the backend interface have no site.
 TEST(ReplicaErrors, WithoutAPlaceOfTheirOwnHaveTheLastMerge) {
-  World world;
-  const auto report = failure_of(world, [&](ReplicaContext& replica) {
-    replica.all_reduce(ReduceOp::kSum, 1, kHere);
-    if (replica.replica_id() == 1) world.backend.device(5);
+  belfry::testing::at_each_place(2, [](int odd) {
+    World world;
+    const auto report = failure_of(world, [&](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, 1, kHere);
+      if (replica.replica_id() == odd) world.backend.device(5);
+    });
+    ASSERT_TRUE(report);
+    EXPECT_THAT(to_string(*report), HasSubstr("\n  replica " + std::to_string(odd) +
+                                              "  train.cc:11  threw this after merge #1"));
   });
-  ASSERT_TRUE(report);
-  EXPECT_THAT(to_string(*report),
-              HasSubstr("\n  replica 1  train.cc:11  threw this after merge #1"));
 }
 
 TEST(ReplicaErrors, WithoutAnyPlaceHaveTheCallOfRun) {

@@ -10,6 +10,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
+#include "belfry/testing/each_place.h"
 #include "testing/seen.h"
 #include "testing/under_schedules.h"
 
@@ -208,21 +209,24 @@ TEST(UserKernels, ThatThrowInAReplicaEndTheRunWithTheirException) {
   belfry::testing::asserts("SEM-173");
   under_schedules([](Backend& backend) {
     MirroredStrategy strategy(backend);
-    const std::string place = "user_kernels_test.cpp:" + std::to_string(__LINE__ + 3);
-    const auto step = [&](ReplicaContext& replica) {
-      auto y = Tensor<float>::full({1}, 1.0F);
-      if (replica.replica_id() == 1) launch(WritesAndCalls{&kThrow}, updates(y));
-      return value_of(replica.all_reduce(ReduceOp::kSum, y));
-    };
-    EXPECT_THROW(strategy.run(step), std::runtime_error);
-    EXPECT_EQ(
-        strategy.last_failure()->summary,
-        "a replica threw std::runtime_error \"no step\" in kernel WritesAndCalls, launched at " +
-            place + " by replica 1");
-    const auto sums = strategy.run([](ReplicaContext& replica) {
-      return value_of(replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, 2.0F)));
-    });
-    EXPECT_EQ(sums[1], 4);
+    for (const int odd : {0, 1}) {
+      const std::string place = "user_kernels_test.cpp:" + std::to_string(__LINE__ + 3);
+      const auto step = [&](ReplicaContext& replica) {
+        auto y = Tensor<float>::full({1}, 1.0F);
+        if (replica.replica_id() == odd) launch(WritesAndCalls{&kThrow}, updates(y));
+        return value_of(replica.all_reduce(ReduceOp::kSum, y));
+      };
+      EXPECT_THROW(strategy.run(step), std::runtime_error);
+      EXPECT_EQ(strategy.last_failure()->summary,
+                "a replica threw std::runtime_error \"no step\" in kernel WritesAndCalls, launched "
+                "at " +
+                    place + " by replica " + std::to_string(odd));
+      const auto sums = strategy.run([](ReplicaContext& replica) {
+        return value_of(replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, 2.0F)));
+      });
+      EXPECT_EQ(sums[0], 4);
+      EXPECT_EQ(sums[1], 4);
+    }
   });
 }
 
@@ -233,23 +237,23 @@ TEST(UserKernels, NameTheReplicaInErrorsOfBelfry) {
   const std::function<void()> fail = [] {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a negative rate");
   };
-  const int line = __LINE__ + 4;
-  const auto step = [&](ReplicaContext& replica) {
-    auto y = Tensor<float>::full({1}, 1.0F);
-    if (replica.replica_id() == 1) {
-      launch(WritesAndCalls{&fail}, updates(y));
+  belfry::testing::at_each_place(2, [&](int odd) {
+    const int line = __LINE__ + 3;
+    const auto step = [&](ReplicaContext& replica) {
+      auto y = Tensor<float>::full({1}, 1.0F);
+      if (replica.replica_id() == odd) launch(WritesAndCalls{&fail}, updates(y));
+      return value_of(y);
+    };
+    try {
+      strategy.run(step);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.report().summary, "kernel WritesAndCalls: a negative rate");
+      ASSERT_EQ(error.report().replicas.size(), 1U);
+      EXPECT_EQ(error.report().replicas[0].replica_id, odd);
+      EXPECT_EQ(error.report().site.line, line);
     }
-    return value_of(y);
-  };
-  try {
-    strategy.run(step);
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.report().summary, "kernel WritesAndCalls: a negative rate");
-    ASSERT_EQ(error.report().replicas.size(), 1U);
-    EXPECT_EQ(error.report().replicas[0].replica_id, 1);
-    EXPECT_EQ(error.report().site.line, line);
-  }
+  });
 }
 
 TEST(UserKernels, MayNotCallBelfryOnAnyCarrier) {

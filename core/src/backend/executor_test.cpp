@@ -5,7 +5,7 @@
 
 #include "backend/testing/scripted_job.h"
 #include "belfry/backend/current_slot.h"
-#include "words/each_place_test.h"
+#include "belfry/testing/each_place.h"
 
 #include <gtest/gtest.h>
 

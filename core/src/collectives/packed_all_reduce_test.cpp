@@ -6,8 +6,8 @@
 
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "collectives/testing/counting_links.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
 #include "belfry/testing/code_of.h"
-#include "words/each_place_test.h"
+#include "belfry/testing/each_place.h"
 
 #include <gtest/gtest.h>
 

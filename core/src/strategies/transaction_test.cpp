@@ -6,7 +6,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
-#include "words/each_place_test.h"
+#include "belfry/testing/each_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

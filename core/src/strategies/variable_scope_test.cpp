@@ -7,8 +7,8 @@
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/variable.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,8 @@
 #include "belfry/scatter.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
-#include "words/each_place_test.h"
+#include "belfry/testing/each_place.h"
+#include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +29,6 @@ using ::testing::AllOf;
 using testing::at_each_place;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using testing::lines_of_three;
 
 constexpr CallSite kLeft{"train.cc", 11};
 constexpr CallSite kRight{"train.cc", 22};
@@ -510,21 +510,6 @@ TEST_F(MergeErrors, TheMergeFunctionThrowsSomethingElse) {
   }),
                int);
   EXPECT_EQ(strategy_.last_failure()->summary, "merge_call #1 threw an exception of type int");
-}
-
-TEST_F(MergeErrors, IntegersHaveNoMean) {
-  testing::asserts("SEM-35");
-  EXPECT_THAT(text_of<InvalidArgumentError>([](ReplicaContext& replica) {
-                replica.all_reduce(ReduceOp::kMean, std::vector<int>{1, 2}, kLeft);
-              }),
-              AllOf(HasSubstr("BF-035"), HasSubstr("int32"), HasSubstr("train.cc:11")));
-}
-
-TEST_F(MergeErrors, BoolsAreNotReduced) {
-  testing::asserts("SEM-35");
-  EXPECT_THAT(text_of<InvalidArgumentError>(
-                  [](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, true, kLeft); }),
-              AllOf(HasSubstr("BF-022"), HasSubstr("bool")));
 }
 
 TEST_F(MergeErrors, CancellationUnwindsWhatReplicasHold) {

@@ -6,10 +6,10 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/vjp.h"
 #include "run/testing/borrowed_devices.h"
 #include "run/testing/error_of_test.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,9 @@
 #include "backend/stack_pool.h"
 #include "backend/turn_executor.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/each_place.h"
 #include "run/testing/borrowed_devices.h"
-#include "words/each_place_test.h"
+#include "run/testing/error_of_test.h"
 
 #include <gtest/gtest.h>
 
@@ -87,7 +88,7 @@ TEST(StackOverflow, NamesTheReplicaAndItsLastMerge) {
                   what + "\n  hint: keep large data on the heap, or ask for larger stacks");
     EXPECT_EQ(to_string(strategy.last_failure().value()),
               "BF-067 " + name + " used more stack than the 64 KiB it has\n" +
-                  testing::lines_of_three(odd, "train.cc:11  returned after merge #1", what) +
+                  lines_of_three(odd, "train.cc:11  returned after merge #1", what) +
                   "  hint: keep large data on the heap, or ask for larger stacks");
     strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
   });

@@ -9,8 +9,8 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/vjp.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include "belfry/checkpoint.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "run/testing/error_of_test.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include "belfry/tensor.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
+#include "belfry/testing/each_place.h"
 #include "run/testing/error_of_test.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,8 +95,8 @@ TEST_F(SumOverflows, NameTheLeafAndTheElement) {
     EXPECT_THAT(text,
                 HasSubstr("the sum 34000 does not fit int16 at leaf 1[1]{counts} at element 1 "
                           "(merge #1)\n"));
-    EXPECT_THAT(text, HasSubstr(testing::lines_of_three(odd, "train.cc:11  brings 2000",
-                                                        "train.cc:11  brings 30000")));
+    EXPECT_THAT(text, HasSubstr(lines_of_three(odd, "train.cc:11  brings 2000",
+                                               "train.cc:11  brings 30000")));
   });
 }
 

@@ -9,9 +9,9 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
-#include "words/each_place_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,6 @@ using ::testing::AllOf;
 using testing::at_each_place;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::lines_of_three;
 
 constexpr CallSite kHere{"train.cc", 11};
 
