@@ -111,7 +111,10 @@ concept ManagedByDlpack = requires(M& managed) {
   managed.deleter(&managed);
 };
 
-/// An import before its checks.
+/// The major version of DLPack that belfry reads.
+inline constexpr std::uint32_t kKnownMajor = 1;
+
+/// An import before its checks. Of another major version, the version alone.
 struct DlpackSource {
   dlpack::Tensor tensor{};
   dlpack::Version version{};
@@ -130,6 +133,12 @@ DlpackSource source_of(M* managed) {
   DlpackSource source;
   source.managed = managed;
   if (managed == nullptr) return source;
+  if constexpr (requires { managed->version.major; }) {
+    source.version = {managed->version.major, managed->version.minor};
+    // The layout of the rest belongs to the major version.
+    if (source.version.major != kKnownMajor) return source;
+    source.flags = managed->flags;
+  }
   const auto& from = managed->dl_tensor;
   source.tensor = {.data = from.data,
                    .device = {.device_type = static_cast<std::int32_t>(from.device.device_type),
@@ -139,10 +148,6 @@ DlpackSource source_of(M* managed) {
                    .shape = from.shape,
                    .strides = from.strides,
                    .byte_offset = from.byte_offset};
-  if constexpr (requires { managed->version.major; }) {
-    source.version = {managed->version.major, managed->version.minor};
-    source.flags = managed->flags;
-  }
   source.release = [](void* own) { dlpack::Delete()(static_cast<M*>(own)); };
   return source;
 }
@@ -159,10 +164,13 @@ DlpackSource source_of(M* managed) {
 /// default stream of CUDA, also if no number is given, 2 for the default stream of the thread, -1
 /// for no wait, else the handle. Memory of the host is complete at the call. A copy blocks the
 /// host. Throws: UnsupportedError (kUnsupported) for element types without a DType, for several
-/// lanes, for a major version other than 1, for devices and layouts that the device cannot use,
-/// unless a copy is permitted and belfry can make the copy: from memory of the host, or row-major
-/// on the device; InvalidArgumentError (kInvalidArgument) for null, for a shape that is none, and
-/// for stream 0; as Tensor::over.
+/// lanes, for a major version other than 1, of which nothing but the version is read, for devices
+/// and layouts that the device cannot use, unless a copy is permitted and belfry can make the copy:
+/// from memory of the host, or row-major on the device; InvalidArgumentError (kInvalidArgument) for
+/// null, for a shape that is none or has more than 128 axes, for elements without memory, for
+/// strides beyond all memory, for bools in memory of the host that are neither 0 nor 1, and for
+/// stream 0, (kShape) for more than 2^63 - 1 bytes; DeviceError (kOutOfMemory) without room for a
+/// copy; as Tensor::over.
 template <detail::ManagedByDlpack M>
 AnyTensor from_dlpack(M* managed, std::optional<std::int64_t> producer_stream = std::nullopt,
                       DlpackCopy copy = DlpackCopy::kNever, Placement placement = {},

@@ -104,10 +104,10 @@ class Tensor {
   /// The bytes count as written, and as no allocation of the device. The tensor keeps its place in
   /// memory: copies share the memory, and a write while a second handle shares the memory, or to
   /// const elements, is an InvalidArgumentError (kInvalidArgument). Reductions never put their
-  /// result in the memory. Order: enqueues nothing.
-  /// Throws: InvalidArgumentError (kShape) if the counts differ, (kInvalidArgument) for memory that
-  /// is not aligned to the element type, (kForeignObject) for memory that the device cannot use,
-  /// (kUnknownDevice); UnsupportedError (kUnsupported) for a device without such tensors;
+  /// result in the memory, and variables and broadcasts copy the elements. Order: enqueues nothing.
+  /// Throws: InvalidArgumentError (kShape) if the counts differ, (kInvalidArgument) for null, and
+  /// for memory that is not aligned to the element type, (kForeignObject) for memory beyond the
+  /// device, (kUnknownDevice); UnsupportedError (kUnsupported) for a device without such tensors;
   /// ContextError (kWrongContext).
   template <class E, std::size_t kExtent>
     requires std::is_same_v<std::remove_const_t<E>, T>

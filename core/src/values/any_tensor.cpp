@@ -184,10 +184,20 @@ const BufferView& AnyTensor::writable(bool keep) {
   }
   if (!detail::counts_as_shared(*this)) return view_;
   detail::note_copy_for_write(*this);
-  AnyTensor fresh = allocate(dtype(), shape_, placement_);
-  if (keep && view_.count != 0) device_of(placement_).compute_stream().copy(fresh.view_, view_);
-  *this = std::move(fresh);
+  *this = keep ? detail::own_copy(*this) : allocate(dtype(), shape_, placement_);
   return view_;
+}
+
+AnyTensor detail::own_copy(const AnyTensor& tensor) {
+  AnyTensor copy = AnyTensor::allocate(tensor.dtype(), tensor.shape(), tensor.placement());
+  if (tensor.view().count != 0) {
+    device_of(tensor.placement()).compute_stream().copy(copy.view(), tensor.view());
+  }
+  return copy;
+}
+
+void detail::part_from_program(AnyTensor& tensor) {
+  if (tensor.is_foreign()) tensor = own_copy(tensor);
 }
 
 }  // namespace belfry

@@ -39,11 +39,7 @@ std::vector<std::int64_t> row_major(std::span<const std::int64_t> extents) {
 bool make_sole(AnyTensor& tensor) {
   if (tensor.view().buffer.use_count() == 1) return false;
   detail::note_copy_for_write(tensor);
-  AnyTensor copy = AnyTensor::allocate(tensor.dtype(), tensor.shape(), tensor.placement());
-  if (tensor.view().count != 0) {
-    device_of(tensor.placement()).compute_stream().copy(copy.view(), tensor.view());
-  }
-  tensor = std::move(copy);
+  tensor = detail::own_copy(tensor);
   return true;
 }
 

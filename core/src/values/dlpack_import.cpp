@@ -6,13 +6,18 @@
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/dlpack.h"
 #include "belfry/error.h"
+#include "values/bool_bytes.h"
 #include "values/memory_exchange.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +25,8 @@
 namespace belfry::detail {
 namespace {
 
-constexpr std::uint32_t kKnownMajor = 1;
+// A larger number is a mistake of the producer, with extents beyond the end of the list.
+constexpr std::int32_t kMostAxes = 128;
 
 // The end of an object calls the deleter, if the import has succeeded.
 class Taken {
@@ -66,7 +72,41 @@ Shape shape_of(const dlpack::Tensor& tensor, CallSite site) {
   if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
     reject("a tensor without a shape", site);
   }
+  if (tensor.ndim > kMostAxes) {
+    reject(fmt::format("a tensor of {} axes, and {} is the most", tensor.ndim, kMostAxes), site);
+  }
   return Shape(std::vector<std::int64_t>(tensor.shape, tensor.shape + tensor.ndim), site);
+}
+
+// `[3,2] with strides [1,3]`.
+std::string layout_text(const dlpack::Tensor& tensor, const Shape& shape) {
+  if (tensor.strides == nullptr) return to_string(shape) + " without strides";
+  return fmt::format("{} with strides [{}]", to_string(shape),
+                     fmt::join(tensor.strides, tensor.strides + tensor.ndim, ","));
+}
+
+// Throws unless the elements may lie in an address space: the sums of addresses below fit.
+void require_memory(const dlpack::Tensor& tensor, DType dtype, const Shape& shape, CallSite site) {
+  if (shape.count() == 0) return;
+  if (tensor.data == nullptr) {
+    reject("null data of a tensor " + layout_text(tensor, shape), site);
+  }
+  __extension__ using Wide = __int128;
+  constexpr Wide kFar = Wide{1} << 65;  // From any address beyond all memory.
+  const auto element = static_cast<Wide>(size_of(dtype));
+  const Wide start = Wide{reinterpret_cast<std::uintptr_t>(tensor.data)} + tensor.byte_offset;
+  Wide first = start;
+  Wide end = start + element;
+  std::int64_t row_major = shape.count();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t extent = shape.extents()[static_cast<std::size_t>(axis)];
+    row_major /= extent;
+    const Wide stride = tensor.strides == nullptr ? row_major : tensor.strides[axis];
+    const Wide last = std::clamp(stride * (extent - 1), -kFar, kFar) * element;
+    (last < 0 ? first : end) += last;
+  }
+  if (first >= 0 && end <= Wide{UINTPTR_MAX}) return;
+  reject("elements beyond all memory, of a tensor " + layout_text(tensor, shape), site);
 }
 
 // An axis of extent 1 has no second element, and an empty tensor no first.
@@ -81,7 +121,9 @@ bool is_row_major(const dlpack::Tensor& tensor, const Shape& shape) {
   return true;
 }
 
+// Null data of a tensor without elements stays null.
 const std::byte* first_element(const dlpack::Tensor& tensor) {
+  if (tensor.data == nullptr) return nullptr;
   return static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
 }
 
@@ -101,7 +143,9 @@ std::string obstacle(const dlpack::Tensor& tensor, DType dtype, const Shape& sha
                        tensor.device.device_type, tensor.device.device_id,
                        dlpack_device(place).device_type, dlpack_device(place).device_id);
   }
-  if (!is_row_major(tensor, shape)) return "the layout is not row-major";
+  if (!is_row_major(tensor, shape)) {
+    return "the layout is not row-major: " + layout_text(tensor, shape);
+  }
   if (reinterpret_cast<std::uintptr_t>(first_element(tensor)) % size_of(dtype) != 0) {
     return "the memory is not aligned to the element type";
   }
@@ -109,39 +153,66 @@ std::string obstacle(const dlpack::Tensor& tensor, DType dtype, const Shape& sha
 }
 
 // The elements in row-major order, from any strides.
-std::vector<std::byte> packed(const dlpack::Tensor& tensor, DType dtype, const Shape& shape) {
+std::vector<std::byte> packed(const dlpack::Tensor& tensor, DType dtype, const Shape& shape,
+                              CallSite site) {
   const std::size_t element = size_of(dtype);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(shape.count()) * element);
+  std::vector<std::byte> bytes;
+  try {
+    bytes.resize(static_cast<std::size_t>(shape.count()) * element);
+  } catch (const std::bad_alloc&) {
+    throw DeviceError(
+        ErrorCode::kOutOfMemory,
+        "from_dlpack: the host has no room for a copy of a tensor " + layout_text(tensor, shape),
+        "import fewer elements", site);
+  }
   std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()), 0);
-  std::ptrdiff_t offset = 0;  // In elements.
+  // In elements. Without a sign: the stride of an axis with a single element is any number.
+  std::uint64_t offset = 0;
   for (std::size_t at = 0; at < bytes.size(); at += element) {
-    const auto from = offset * static_cast<std::ptrdiff_t>(element);
+    const auto from = static_cast<std::ptrdiff_t>(offset * element);
     std::memcpy(bytes.data() + at, first_element(tensor) + from, element);
     for (std::size_t axis = index.size(); axis-- > 0;) {
-      offset += tensor.strides[axis];
+      const auto stride = static_cast<std::uint64_t>(tensor.strides[axis]);
+      offset += stride;
       if (++index[axis] < shape.extents()[axis]) break;
-      offset -= tensor.strides[axis] * shape.extents()[axis];
+      offset -= stride * static_cast<std::uint64_t>(shape.extents()[axis]);
       index[axis] = 0;
     }
   }
   return bytes;
 }
 
+// Throws for an element above 1. A read of the element as a bool is undefined behaviour.
+void require_bools(DType dtype, const void* elements, const Shape& shape, CallSite site) {
+  if (dtype != DType::kBool || shape.count() == 0) return;
+  const std::span bytes(static_cast<const std::byte*>(elements),
+                        static_cast<std::size_t>(shape.count()));
+  const std::size_t bad = first_other_than_bool(bytes);
+  if (bad == bytes.size()) return;
+  throw InvalidArgumentError(
+      ErrorCode::kInvalidArgument,
+      fmt::format("from_dlpack: element {} of a tensor {} of bool is the byte {}", bad,
+                  to_string(shape), std::to_integer<int>(bytes[bad])),
+      "a bool is 0 or 1: convert the elements at the producer, or export them as uint8", site);
+}
+
 // The producer may change the elements after the call.
 AnyTensor copy_of_host(const dlpack::Tensor& tensor, DType dtype, const Shape& shape,
                        Placement placement, CallSite site) {
   if (is_row_major(tensor, shape)) {
+    require_bools(dtype, first_element(tensor), shape, site);
     return AnyTensor::from_host(dtype, shape, first_element(tensor), placement, site);
   }
-  return AnyTensor::from_host(dtype, shape, packed(tensor, dtype, shape).data(), placement, site);
+  AnyTensor copy = AnyTensor::allocate(dtype, shape, placement);
+  const std::vector<std::byte> elements = packed(tensor, dtype, shape, site);
+  require_bools(dtype, elements.data(), shape, site);
+  device_of(placement).compute_stream().write(copy.view(), elements.data());
+  return copy;
 }
 
 AnyTensor copy_on_device(const AnyTensor& tensor) {
-  AnyTensor copy = AnyTensor::allocate(tensor.dtype(), tensor.shape(), tensor.placement());
-  if (tensor.view().count == 0) return copy;
-  Stream& stream = device_of(tensor.placement()).compute_stream();
-  stream.copy(copy.view(), tensor.view());
-  stream.synchronize();
+  AnyTensor copy = own_copy(tensor);
+  device_of(tensor.placement()).compute_stream().synchronize();
   return copy;
 }
 
@@ -164,6 +235,10 @@ AnyTensor import_dlpack(const DlpackSource& source, std::optional<std::int64_t> 
   const dlpack::Tensor& tensor = source.tensor;
   const DType dtype = type_of(tensor.dtype, site);
   const Shape shape = shape_of(tensor, site);
+  // The allocation of a copy refuses what no device has room for.
+  const bool is_copied = copy != DlpackCopy::kNever && !is_row_major(tensor, shape);
+  if (!is_copied) require_byte_count(dtype, shape, site);
+  require_memory(tensor, dtype, shape, site);
   const std::optional<std::int64_t> stream = stream_to_order(producer_stream, site);
   if (placement.backend == nullptr) placement = current_placement(site);
   const MemoryPlace place = exchange_of(placement, site).memory_place();
@@ -174,6 +249,7 @@ AnyTensor import_dlpack(const DlpackSource& source, std::optional<std::int64_t> 
       (copy == DlpackCopy::kAlways || (copy == DlpackCopy::kIfNeeded && !reason.empty()))) {
     result = copy_of_host(tensor, dtype, shape, placement, site);
   } else if (reason.empty()) {
+    if (place.kind != MemoryKind::kGpu) require_bools(dtype, first_element(tensor), shape, site);
     // The elements are only written through a tensor without the flag.
     result = make_over(dtype, shape,
                        {.address = const_cast<std::byte*>(first_element(tensor)),

@@ -15,10 +15,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -30,6 +33,7 @@ namespace {
 
 using testing::code_of;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // From the layout of version 1.0.
 struct CTensor {
@@ -233,6 +237,110 @@ TEST_F(Dlpack, RefusesWhatItCannotRead) {
             }),
             ErrorCode::kUnsupported);
   EXPECT_EQ(producer.ended, 0);
+}
+
+// The layout of the rest is unknown for another major version: here is no rest.
+TEST_F(Dlpack, ReadsTheVersionAloneBeforeTheRefusal) {
+  testing::asserts("SEM-183");
+  struct Version {
+    std::uint32_t major;
+    std::uint32_t minor;
+  };
+  const auto alone = std::make_unique<Version>(Version{2, 3});
+  auto* const managed = reinterpret_cast<dlpack::ManagedTensorVersioned*>(alone.get());
+  try {
+    import(managed);
+    ADD_FAILURE() << "no error";
+  } catch (const UnsupportedError& error) {
+    EXPECT_THAT(error.report().summary, HasSubstr("2.3"));
+  }
+  EXPECT_EQ(code_of([&] { from_dlpack<float>(managed, std::nullopt, DlpackCopy::kAlways, on_); }),
+            ErrorCode::kUnsupported);
+}
+
+TEST_F(Dlpack, NeedsMemoryForElements) {
+  testing::asserts("SEM-183");
+  for (const DlpackCopy copy : {DlpackCopy::kNever, DlpackCopy::kIfNeeded, DlpackCopy::kAlways}) {
+    for (const std::uint64_t offset : {0, 8}) {
+      for (const std::vector<std::int64_t>& steps : {std::vector<std::int64_t>{}, {2}}) {
+        Producer<CVersioned> producer({1, 2, 3, 4}, {2}, steps);
+        producer.managed.dl_tensor.data = nullptr;
+        producer.managed.dl_tensor.byte_offset = offset;
+        EXPECT_EQ(code_of([&] { import(&producer.managed, copy); }), ErrorCode::kInvalidArgument);
+        EXPECT_EQ(producer.ended, 0);
+      }
+    }
+    Producer<CVersioned> empty({}, {2, 0});
+    empty.managed.dl_tensor.data = nullptr;
+    EXPECT_EQ(import(&empty.managed, copy).shape(), (Shape{2, 0}));
+  }
+}
+
+// Axes, elements and strides beyond all memory are not read.
+TEST_F(Dlpack, RefusesNumbersBeyondAllMemory) {
+  testing::asserts("SEM-183");
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  for (const std::int32_t axes : {129, 1 << 30}) {
+    Producer<CVersioned> producer({1, 2}, {2});
+    producer.managed.dl_tensor.ndim = axes;
+    EXPECT_EQ(code_of([&] { import(&producer.managed); }), ErrorCode::kInvalidArgument);
+  }
+  Producer<CVersioned> many({1}, std::vector<std::int64_t>(128, 1));
+  EXPECT_THAT(elements(import(&many.managed)), ElementsAre(1));
+  // 2^63 bytes and more; the second and the third wrap around to few.
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{kFar / 2}, {kFar}, {kFar / 2 + 1, 1, 2}}) {
+    Producer<CVersioned> producer({1, 2}, shape);
+    EXPECT_EQ(code_of([&] { import(&producer.managed); }), ErrorCode::kShape);
+  }
+  for (const auto& [shape, steps] :
+       {std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>{{2}, {kFar}},
+        {{2}, {-kFar}},
+        {{2, 2}, {1, -kFar}},
+        {{kFar / 2 - 1}, {std::numeric_limits<std::int64_t>::max()}}}) {
+    Producer<CVersioned> producer({1, 2}, shape, steps);
+    EXPECT_EQ(code_of([&] { import(&producer.managed, DlpackCopy::kIfNeeded); }),
+              ErrorCode::kInvalidArgument);
+  }
+  // A single element, repeated: the memory is there, and room for the copy is not.
+  Producer<CVersioned> repeated({1}, {kFar / 2}, {0});
+  EXPECT_EQ(code_of([&] { import(&repeated.managed, DlpackCopy::kIfNeeded); }),
+            ErrorCode::kOutOfMemory);
+}
+
+TEST_F(Dlpack, SaysTheLayoutThatItRefuses) {
+  testing::asserts("SEM-183");
+  Producer<CVersioned> producer({1, 2, 3, 4, 5, 6}, {3, 2}, {1, 3});
+  try {
+    import(&producer.managed);
+    ADD_FAILURE() << "no error";
+  } catch (const UnsupportedError& error) {
+    EXPECT_THAT(error.report().summary, HasSubstr("[3,2] with strides [1,3]"));
+  }
+}
+
+// The odd byte is at each place in turn, in rows and in columns.
+TEST_F(Dlpack, TakesNoBoolThatIsNeitherFalseNorTrue) {
+  testing::asserts("SEM-183");
+  for (std::size_t odd = 0; odd <= 4; ++odd) {
+    for (const std::vector<std::int64_t>& steps : {std::vector<std::int64_t>{}, {1, 2}}) {
+      for (const DlpackCopy copy : {DlpackCopy::kNever, DlpackCopy::kIfNeeded}) {
+        if (!steps.empty() && copy == DlpackCopy::kNever) continue;
+        std::array<std::uint8_t, 4> bytes{1, 0, 0, 1};
+        if (odd < 4) bytes[odd] = odd % 2 == 0 ? 2 : 255;
+        Producer<CVersioned> producer({}, {2, 2}, steps);
+        producer.managed.dl_tensor.data = bytes.data();
+        producer.managed.dl_tensor.dtype = {6, 8, 1};
+        const auto imported = [&] { import(&producer.managed, copy); };
+        if (odd < 4) {
+          EXPECT_EQ(code_of(imported), ErrorCode::kInvalidArgument) << odd;
+          EXPECT_EQ(producer.ended, 0);
+        } else {
+          EXPECT_NO_THROW(imported());
+        }
+      }
+    }
+  }
 }
 
 TEST_F(Dlpack, ExportsTheSoleHandle) {

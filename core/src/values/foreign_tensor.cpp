@@ -19,6 +19,13 @@
 namespace belfry::detail {
 namespace {
 
+void require_memory(const Shape& shape, const ForeignMemory& memory, CallSite site) {
+  if (memory.address != nullptr || memory.bytes == 0) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "null in place of the memory of a tensor " + to_string(shape),
+                             "pass a span over memory; a tensor without elements needs none", site);
+}
+
 void require_fit(DType dtype, const Shape& shape, const ForeignMemory& memory, CallSite site) {
   const std::size_t element = size_of(dtype);
   const std::size_t count = memory.bytes / element;
@@ -41,7 +48,9 @@ void require_fit(DType dtype, const Shape& shape, const ForeignMemory& memory, C
 AnyTensor make_over(DType dtype, Shape shape, ForeignMemory memory, Placement placement,
                     CallSite site) {
   const SiteScope scope(site);
+  require_byte_count(dtype, shape, site);
   require_fit(dtype, shape, memory, site);
+  require_memory(shape, memory, site);
   touched(memory.address, memory.bytes, !memory.read_only, site);
   ForeignMemoryDevice& exchange = exchange_of(placement, site);
   BufferPtr buffer = exchange.adopt(std::move(memory), device_of(placement).compute_stream());

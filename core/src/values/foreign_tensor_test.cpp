@@ -145,6 +145,58 @@ TEST_F(ForeignTensor, OfConstIsOnlyRead) {
   EXPECT_THAT(mine, ElementsAre(1, 2));
 }
 
+// Variables and copies of broadcasts have storage of their own, on each device.
+TEST_F(ForeignTensor, IsNoComponentOfAVariableAndNoCopyOfABroadcast) {
+  testing::asserts("SEM-180");
+  MirroredStrategy strategy(backend_);
+  CrossReplicaContext& cross = strategy.cross_replica();
+  std::vector<float> mine{1, 2};
+  const auto over = [&](int device) {
+    return Tensor<float>::over({2}, std::span(mine), Placement{&backend_, device});
+  };
+  // The variable changes in place, alone.
+  const auto is_apart = [&](const MirroredVariable<Tensor<float>>& variable) {
+    mine = {7, 7};
+    cross.update(variable, [](Tensor<float>& own) { scale(own, 10); });
+    for (const auto& component : strategy.local_values(variable)) {
+      EXPECT_THAT(component.to_host(), ElementsAre(10, 20));
+    }
+    EXPECT_THAT(mine, ElementsAre(7, 7));
+    mine = {1, 2};
+  };
+  for (const int device : {0, 1}) {
+    is_apart(strategy.mirrored_variable(over(device)));
+    is_apart(strategy.mirrored_variable([&] { return over(device); }));
+    const auto changed = strategy.mirrored_variable([] { return Tensor<float>::zeros({2}); });
+    cross.update(changed, [&](Tensor<float>& own) { own = over(device); });
+    is_apart(changed);
+    const auto assigned = strategy.mirrored_variable([] { return Tensor<float>::zeros({2}); },
+                                                     {.aggregation = Aggregation::kOnlyFirst});
+    strategy.run([&](ReplicaContext& replica) { replica.assign(assigned, over(device)); });
+    is_apart(assigned);
+    const auto local =
+        strategy.replica_local_variable(ReduceOp::kSum, [] { return Tensor<float>::zeros({2}); });
+    cross.assign_each(local, over(device));
+    const auto copies = cross.broadcast(over(device));
+    mine = {7, 7};
+    for (const int replica : {0, 1}) EXPECT_THAT(copies[replica].to_host(), ElementsAre(1, 2));
+    EXPECT_THAT(strategy.read(local).to_host(), ElementsAre(2, 4));
+    mine = {1, 2};
+  }
+}
+
+TEST_F(ForeignTensor, NeedsMemoryUnlessThereAreNoElements) {
+  testing::asserts("SEM-180");
+  const std::span<float> none(static_cast<float*>(nullptr), 3);
+  const ErrorReport report =
+      report_of([&] { Tensor<float>::over({3}, std::span<float>(none), on_); });
+  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(report.summary, HasSubstr("null"));
+  EXPECT_FALSE(report.hint.empty());
+  EXPECT_NE(report.site.line, 0);
+  EXPECT_TRUE(Tensor<float>::over({0}, std::span<float>(), on_).to_host().empty());
+}
+
 TEST_F(ForeignTensor, NeedsMemoryForEachElementAtAnAddressOfTheType) {
   testing::asserts("SEM-180");
   alignas(8) std::array<std::byte, 16> bytes{};

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <limits>
 
 namespace belfry::detail {
 
@@ -20,6 +21,16 @@ ForeignMemoryDevice& exchange_of(const Placement& placement, CallSite site) {
                          "copy the elements, with Tensor::from and to_host; for a backend of your "
                          "own, make ForeignMemoryDevice a base of its devices",
                          site);
+}
+
+void require_byte_count(DType dtype, const Shape& shape, CallSite site) {
+  constexpr std::size_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();
+  if (static_cast<std::size_t>(shape.count()) <= kMostBytes / size_of(dtype)) return;
+  throw InvalidArgumentError(ErrorCode::kShape,
+                             "the bytes of a tensor " + to_string(shape) + " of " +
+                                 to_string(dtype) + " do not fit 63 bits",
+                             "no memory has room for the tensor: look for an error in the extents",
+                             site);
 }
 
 dlpack::Device dlpack_device(const MemoryPlace& place) {

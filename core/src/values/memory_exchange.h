@@ -16,6 +16,9 @@ namespace belfry::detail {
 /// none; as device_of.
 ForeignMemoryDevice& exchange_of(const Placement& placement, CallSite site);
 
+/// Throws: InvalidArgumentError (kShape) for more bytes than fit 63 bits.
+void require_byte_count(DType dtype, const Shape& shape, CallSite site);
+
 /// The place of a device's memory in the words of DLPack.
 dlpack::Device dlpack_device(const MemoryPlace& place);
 

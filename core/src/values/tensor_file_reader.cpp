@@ -5,6 +5,7 @@
 // arrays side by side. The header has each array's element type, shape and span.
 #include "belfry/detail/file_source.h"
 #include "belfry/tensor_file.h"
+#include "values/bool_bytes.h"
 #include "values/tensor_header.h"
 
 #include <algorithm>
@@ -47,6 +48,17 @@ void require_side_by_side(const TensorHeader& header, std::size_t start, std::si
   if (next != room) place.fail(start + next, "bytes that belong to no array");
 }
 
+// Throws for a byte above 1 of the array at `begin` of the file.
+void require_bools(const std::string& name, const std::vector<std::byte>& bytes, std::size_t begin,
+                   const TensorFilePlace& place) {
+  const std::size_t bad = detail::first_other_than_bool(bytes);
+  if (bad == bytes.size()) return;
+  place.fail(
+      begin + bad,
+      "a bool of \"" + name + "\" is the byte " + std::to_string(std::to_integer<int>(bytes[bad])),
+      "a bool is 0 or 1: save other numbers as U8");
+}
+
 TensorFile assemble(TensorHeader header, std::string_view contents, const TensorFilePlace& place) {
   const std::size_t start = kLengthBytes + header_length(contents, place);
   const std::string_view arrays = contents.substr(start);
@@ -55,6 +67,7 @@ TensorFile assemble(TensorHeader header, std::string_view contents, const Tensor
   file.notes = std::move(header.notes);
   for (auto& [name, entry] : header.entries) {
     std::vector<std::byte> bytes = copied(arrays.substr(entry.begin, entry.end - entry.begin));
+    if (entry.type->dtype == DType::kBool) require_bools(name, bytes, start + entry.begin, place);
     // The names come in the order of the map: each array goes to the end.
     if (entry.type->dtype) {
       file.tensors.emplace_hint(

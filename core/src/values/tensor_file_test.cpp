@@ -26,12 +26,12 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
 }
 
 // A file with this header and `arrays` bytes of arrays.
-std::string file_of(const std::string& header, std::size_t arrays = 0) {
+std::string file_of(const std::string& header, std::size_t arrays = 0, char fill = 'x') {
   std::string file;
   for (int shift = 0; shift < 64; shift += 8) {
     file += static_cast<char>(std::uint64_t{header.size()} >> shift & 0xFF);
   }
-  return file + header + std::string(arrays, 'x');
+  return file + header + std::string(arrays, fill);
 }
 
 std::string refusal_of(const std::string& contents) {
@@ -68,7 +68,7 @@ TEST(TensorFile, IsReadWhateverTheOrderBlanksAndEscapes) {
       file_of(
           "{ \"x\\u00e9\\ud83d\\ude00\" : {\"data_offsets\":[2,4],\n\t\"shape\":[ 1 , 2 ],"
           "\"dtype\":\"I8\"}, \"\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]} }  ",
-          4),
+          4, '\1'),
       "w");
   ASSERT_EQ(file.tensors.size(), 2U);
   EXPECT_EQ(file.tensors.at("x\xC3\xA9\xF0\x9F\x98\x80").shape, Shape({1, 2}));
@@ -123,6 +123,29 @@ TEST(TensorFile, RefusesArraysThatCannotBe) {
   EXPECT_THAT(refused("{" + one + "," + one + "}"), HasSubstr("\"a\" is there twice"));
 }
 
+// The odd byte is at each place in turn.
+TEST(TensorFile, TakesNoBoolThatIsNeitherFalseNorTrue) {
+  const std::string header = entry("\"BOOL\"", "[3]", "[0,3]");
+  for (std::size_t odd = 0; odd <= 3; ++odd) {
+    std::string bools("\1\0\1", 3);
+    if (odd < 3) bools[odd] = odd == 1 ? '\xFF' : '\2';
+    const std::string refusal = refusal_of(file_of(header) + bools);
+    FileTensor tensor{DType::kBool, Shape({3}), {}};
+    for (const char byte : bools) tensor.bytes.push_back(static_cast<std::byte>(byte));
+    TensorFile file;
+    file.tensors["a"] = tensor;
+    if (odd == 3) {
+      EXPECT_EQ(refusal, "read");
+      EXPECT_EQ(TensorFile::parse(file.contents(), "w"), file);
+      continue;
+    }
+    const std::size_t place = 8 + header.size() + odd;
+    EXPECT_EQ(refusal, "w.safetensors, byte " + std::to_string(place) +
+                           ": a bool of \"a\" is the byte " + (odd == 1 ? "255" : "2"));
+    EXPECT_THROW(file.contents(), InvalidArgumentError);
+  }
+}
+
 rc::Gen<FileTensor> file_tensor() {
   return rc::gen::map(
       rc::gen::tuple(rc::gen::inRange(0, kNumDTypes),
@@ -130,8 +153,9 @@ rc::Gen<FileTensor> file_tensor() {
                                             rc::gen::inRange<std::int64_t>(0, 4))),
                      rc::gen::arbitrary<std::uint8_t>()),
       [](const std::tuple<int, std::vector<std::int64_t>, std::uint8_t>& drawn) {
-        const auto& [dtype, extents, fill] = drawn;
+        const auto& [dtype, extents, any] = drawn;
         FileTensor tensor{static_cast<DType>(dtype), Shape(extents), {}};
+        const int fill = tensor.dtype == DType::kBool ? any % 2 : any;
         tensor.bytes.assign(static_cast<std::size_t>(tensor.shape.count()) * size_of(tensor.dtype),
                             static_cast<std::byte>(fill));
         return tensor;

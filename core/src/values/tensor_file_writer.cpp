@@ -5,6 +5,7 @@
 #include "belfry/detail/json.h"
 #include "belfry/error.h"
 #include "belfry/tensor_file.h"
+#include "values/bool_bytes.h"
 #include "values/tensor_file_dtypes.h"
 #include "values/tensor_header.h"
 #include "words/saved_file.h"
@@ -53,6 +54,10 @@ void require_writable(const Piece& piece, const std::string& type, CallSite site
     refuse("\"" + *piece.name + "\" cannot be an array of " + type + to_string(*piece.shape) +
                " with " + std::to_string(piece.bytes.size()) + " bytes",
            site);
+  }
+  if (piece.type->dtype == DType::kBool &&
+      detail::first_other_than_bool(std::as_bytes(std::span(piece.bytes))) < piece.bytes.size()) {
+    refuse("\"" + *piece.name + "\" of bool has bytes other than 0 and 1", site);
   }
 }
 

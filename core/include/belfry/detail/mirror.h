@@ -24,13 +24,15 @@ constexpr bool lives_on_devices() {
   }
 }
 
-/// Copies the tensors of `value` that are on other devices to `place`.
+/// Copies the tensors of `value` that are on other devices to `place`, and those over memory of the
+/// program.
 template <class T>
 void bring_to(T& value, Placement place) {
   if constexpr (lives_on_devices<T>()) {
     for_each_leaf(value, [&](auto& leaf) {
       if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
         if (!leaf.empty() && leaf.placement() != place) leaf = leaf.copy_to(place);
+        part_from_program(leaf.any());
       }
     });
   }

@@ -119,6 +119,7 @@ void broadcast_tensors(StrategyCore& core, const std::vector<LeafRef>& source,
     if (source[leaf].tensor == nullptr) continue;
     std::vector<AnyTensor> tensors = core.broadcast(*source[leaf].tensor, targets);
     for (std::size_t i = 0; i < copies.size(); ++i) {
+      part_from_program(tensors[i]);
       *copies[i][leaf].tensor = std::move(tensors[i]);
     }
   }

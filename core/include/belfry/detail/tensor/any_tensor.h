@@ -103,6 +103,13 @@ class AnyTensor {
 std::string to_string(const AnyTensor& tensor);
 
 namespace detail {
+/// A copy with storage of its own, on the tensor's device. Order: enqueued. Throws: as
+/// AnyTensor::allocate.
+AnyTensor own_copy(const AnyTensor& tensor);
+/// Replaces a tensor over memory of the program's own by a copy: strategies keep no memory of the
+/// program (SEM-180). Order, Throws: as own_copy.
+void part_from_program(AnyTensor& tensor);
+
 template <>
 inline constexpr bool kPrints<Placement> = true;
 template <>
