@@ -44,7 +44,7 @@ class ByteWriter {
 };
 
 /// Reads a message in the order in which a ByteWriter wrote it. Every function throws InternalError
-/// beyond the end of the message.
+/// beyond the end of the message, and for a bool that is neither 0 nor 1.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -55,17 +55,24 @@ class ByteReader {
   template <class T>
     requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>)
   T get() {
-    T value;
-    take(&value, sizeof(value));
-    return value;
+    if constexpr (std::is_same_v<T, bool>) {
+      return flag();
+    } else {
+      T value;
+      take(&value, sizeof(value));
+      return value;
+    }
   }
-  /// A number of elements that follow, each of at least `bytes_each` bytes.
+  /// A number of elements that follow, each of at least `bytes_each` bytes. Throws: InternalError
+  /// for more elements than the rest of the message has room for, unless `bytes_each` is 0.
   std::size_t count(std::size_t bytes_each = 0);
   std::string text();
   /// The unread part of the message.
   std::span<const std::byte> rest() const { return rest_; }
 
  private:
+  bool flag();
+
   std::span<const std::byte> rest_;
 };
 

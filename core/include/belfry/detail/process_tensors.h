@@ -8,7 +8,9 @@
 #include "belfry/detail/strategy_core.h"
 #include "belfry/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace belfry::detail {
@@ -27,6 +29,10 @@ void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements = E
 AnyTensor receive_tensor(ByteReader& in, Placement place);
 /// Passes over the tensor of the message. Throws: as receive_tensor.
 void skip_tensor(ByteReader& in);
+/// The element type in the message. Throws: InternalError for a number without a type.
+DType next_dtype(ByteReader& in);
+/// Throws: InternalError for elements of a message that stand for no bool.
+void require_elements(DType dtype, std::span<const std::byte> elements);
 
 /// The values of all processes that a reduction combines.
 struct ReducedMessages {

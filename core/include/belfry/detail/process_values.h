@@ -7,6 +7,7 @@
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_tensors.h"
+#include "belfry/detail/sent_type.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/distributed_values.h"
@@ -19,32 +20,6 @@
 #include <vector>
 
 namespace belfry::detail {
-
-/// Whether values of a type can be sent to another process: numbers, enumerators, strings, tensors,
-/// and the containers of these.
-template <class T>
-constexpr bool is_sent() {
-  if constexpr (Element<T> || UserElement<T> || std::is_arithmetic_v<T> || std::is_enum_v<T> ||
-                std::is_same_v<T, std::string>) {
-    return true;
-  } else if constexpr (IsTensor<T>::value) {
-    return true;
-  } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
-    return false;
-  } else if constexpr (is_container<T>()) {
-    const bool elements = all_elements<T>([]<class E>() { return is_sent<E>(); });
-    if constexpr (IsMap<T>::value) {
-      return elements && is_sent<typename T::key_type>() &&
-             std::is_default_constructible_v<typename T::mapped_type>;
-    } else if constexpr (IsVector<T>::value || IsOptional<T>::value) {
-      return elements && std::is_default_constructible_v<typename T::value_type>;
-    } else {
-      return elements;
-    }
-  } else {
-    return false;
-  }
-}
 
 template <class T>
 void send_value(ByteWriter& out, const T& value, Elements elements = Elements::kSent) {
@@ -80,6 +55,8 @@ void receive_value(ByteReader& in, T& value, Placement place) {
     value = in.text();
   } else if constexpr (IsTensor<T>::value) {
     value = T(receive_tensor(in, place));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    value = in.get<bool>();
   } else if constexpr (!is_container<T>()) {
     in.take(&value, sizeof(value));
   } else if constexpr (is_numeric_vector<T>()) {
@@ -88,7 +65,9 @@ void receive_value(ByteReader& in, T& value, Placement place) {
     in.take(value.data(), value.size() * sizeof(E));
   } else if constexpr (IsMap<T>::value) {
     value.clear();
-    for (std::size_t left = in.count(); left > 0; --left) {
+    constexpr std::size_t kLeast =
+        least_bytes<typename T::key_type>() + least_bytes<typename T::mapped_type>();
+    for (std::size_t left = in.count(kLeast); left > 0; --left) {
       typename T::key_type key{};
       receive_value(in, key, place);
       receive_value(in, value[std::move(key)], place);
@@ -96,7 +75,7 @@ void receive_value(ByteReader& in, T& value, Placement place) {
   } else {
     if constexpr (IsVector<T>::value) {
       value.clear();
-      value.resize(in.count());
+      value.resize(in.count(least_bytes<typename T::value_type>()));
     }
     if constexpr (IsOptional<T>::value) {
       value.reset();

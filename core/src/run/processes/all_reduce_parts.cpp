@@ -38,13 +38,13 @@ struct Structure {
     op = in.get<ReduceOp>();
     file = in.text();
     line = in.get<int>();
-    for (std::size_t left = in.count(); left > 0; --left) {
+    for (std::size_t left = in.count(1); left > 0; --left) {
       LeafDescription leaf;
       leaf.path = in.text();
       leaf.type = in.text();
       descriptions.push_back(std::move(leaf));
     }
-    for (std::size_t left = in.count(); left > 0; --left) add_leaf(in, types);
+    for (std::size_t left = in.count(1); left > 0; --left) add_leaf(in, types);
   }
 
   std::span<const std::byte> bytes;
@@ -63,7 +63,7 @@ struct Structure {
       sizes.push_back(kTensor);
       return;
     }
-    leaf.dtype = in.get<DType>();
+    leaf.dtype = next_dtype(in);
     // A type that no replica of this process brings is a difference of structure, which is found
     // before the leaf is read.
     const std::string name = in.text();
@@ -71,6 +71,10 @@ struct Structure {
     if (type != types.end()) leaf.own = type->second;
     leaf.count = in.count();
     sizes.push_back(in.count());
+    // The elements of an unknown type are not counted.
+    const bool is_known = name.empty() || leaf.own != nullptr;
+    check(leaf.count <= sizes.back() && (!is_known || leaf.bytes() == sizes.back()),
+          "a message between processes counts other elements than it sends");
   }
 };
 
@@ -117,6 +121,7 @@ class Parts {
       return;
     }
     const std::byte* const sent = in.skip(bytes);
+    if (leaf.own == nullptr) require_elements(leaf.dtype, {sent, bytes});
     leaf.data = elements_.allocate(std::max(bytes, std::size_t{1}), alignof(std::max_align_t));
     if (bytes > 0) std::memcpy(leaf.data, sent, bytes);
   }

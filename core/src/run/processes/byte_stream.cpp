@@ -21,6 +21,12 @@ void ByteReader::take(void* data, std::size_t count) {
   rest_ = rest_.subspan(count);
 }
 
+bool ByteReader::flag() {
+  const auto value = get<std::uint8_t>();
+  check(value <= 1, "a bool of a message between processes is neither 0 nor 1");
+  return value == 1;
+}
+
 const std::byte* ByteReader::skip(std::size_t count) {
   check(count <= rest_.size(), "a message between processes ends early");
   const std::byte* const skipped = rest_.data();

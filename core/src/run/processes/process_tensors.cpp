@@ -11,6 +11,7 @@
 #include "belfry/error.h"
 #include "belfry/process_parts.h"
 #include "run/processes/process_communicator.h"
+#include "values/bool_bytes.h"
 #include "values/elsewhere.h"
 #include "values/held.h"
 
@@ -110,18 +111,32 @@ struct SentTensor {
 // The next tensor of the message; nothing for a tensor without a value.
 std::optional<SentTensor> next_tensor(ByteReader& in) {
   if (in.get<bool>()) return std::nullopt;
-  const auto dtype = in.get<DType>();
+  const DType dtype = next_dtype(in);
   std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
   for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
   SentTensor sent{dtype, Shape(std::move(extents))};
   const auto elements = in.get<Elements>();
   if (elements == Elements::kOnDevice) return sent;
   sent.is_held = elements == Elements::kHeld;
-  sent.elements = in.skip(static_cast<std::size_t>(sent.shape.count()) * size_of(dtype));
+  const auto count = static_cast<std::size_t>(sent.shape.count());
+  check(count <= in.rest().size() / size_of(dtype), "a message between processes ends early");
+  sent.elements = in.skip(count * size_of(dtype));
+  require_elements(dtype, {sent.elements, count * size_of(dtype)});
   return sent;
 }
 
 }  // namespace
+
+DType next_dtype(ByteReader& in) {
+  const auto dtype = in.get<DType>();
+  check(static_cast<int>(dtype) < kNumDTypes, "an element type of a message between processes");
+  return dtype;
+}
+
+void require_elements(DType dtype, std::span<const std::byte> elements) {
+  check(dtype != DType::kBool || first_other_than_bool(elements) == elements.size(),
+        "a bool of a message between processes is neither 0 nor 1");
+}
 
 void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements) {
   out.put(tensor.empty());
