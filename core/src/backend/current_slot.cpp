@@ -72,6 +72,11 @@ KernelScope::~KernelScope() {
   current = {context_, carrier_, outer_};
 }
 
+bool is_in_kernel() noexcept {
+  const Unwatched unwatched;
+  return current.kernel != nullptr;
+}
+
 void require_no_kernel(const CallSite& site) {
   const Unwatched unwatched;
   if (current.kernel != nullptr) [[unlikely]] {

@@ -103,6 +103,13 @@ std::string to_string(const RunOptions& options) {
   return text.text();
 }
 
+std::string to_string(const UpdateOptions& options) {
+  OptionsText text;
+  text.add("in_place", options.in_place, false);
+  text.add("anew", options.anew, false);
+  return text.text();
+}
+
 std::string to_string(const RestoreOptions& options) {
   OptionsText text;
   text.add("sums", options.sums, SumSplit::kFirst, {"belfry::SumSplit", kSums});

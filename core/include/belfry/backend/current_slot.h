@@ -67,6 +67,8 @@ class KernelScope {
   const std::string_view* outer_;
 };
 
+/// Whether the calling code is in the body of a user's kernel.
+bool is_in_kernel() noexcept;
 /// Throws: ContextError (kWrongContext) in the body of a user's kernel (SEM-172).
 void require_no_kernel(const CallSite& site = {});
 

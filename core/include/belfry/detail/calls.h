@@ -84,7 +84,9 @@ struct BatchReduce : Call {
   }
 };
 struct Update : Call {
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
+  using First = UpdateOptions;
+  static constexpr bool kFirstHasSite = true;
+  static decltype(auto) at(auto& self, const auto& place, auto&&... a) {
     constexpr Mistake kMistake = mistake_in_update<std::remove_cvref_t<decltype(a)>...>();
     static_assert(kIsNot<kMistake, Mistake::kFirst>,
                   "update changes a variable: write update(variable, [&](T& component, const A& "
@@ -100,7 +102,7 @@ struct Update : Call {
     static_assert(kIsNot<kMistake, Mistake::kCopy>,
                   "the function of update must take the component as T&: it changes a copy here");
     if constexpr (kMistake == Mistake::kNone) {
-      return self.update_at(site, std::forward<decltype(a)>(a)...);
+      return self.update_at(place, std::forward<decltype(a)>(a)...);
     } else if constexpr (kMistake == Mistake::kBroken) {
       return UpdateFunctionCall<std::remove_cvref_t<decltype(a)>...>::unmade();
     } else {
@@ -109,7 +111,9 @@ struct Update : Call {
   }
 };
 struct UpdateEach : Call {
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
+  using First = UpdateOptions;
+  static constexpr bool kFirstHasSite = true;
+  static decltype(auto) at(auto& self, const auto& place, auto&&... a) {
     constexpr Mistake kMistake = mistake_in_update_each<std::remove_cvref_t<decltype(a)>...>();
     static_assert(kIsNot<kMistake, Mistake::kFirst>,
                   "update_each changes a variable: write update_each(variable, [&](T& component, "
@@ -126,7 +130,7 @@ struct UpdateEach : Call {
         kIsNot<kMistake, Mistake::kNoResult>,
         "update_each is for functions that return something: write update for all others");
     if constexpr (kMistake == Mistake::kNone) {
-      return self.update_each_at(site, std::forward<decltype(a)>(a)...);
+      return self.update_each_at(place, std::forward<decltype(a)>(a)...);
     } else if constexpr (kMistake == Mistake::kBroken) {
       return UpdateFunctionCall<std::remove_cvref_t<decltype(a)>...>::unmade();
     } else {

@@ -79,10 +79,19 @@ class ComponentValues : public ComponentWork {
 /// Whether some replica sees a component on a device other than its own.
 bool is_seen_from_afar(const StrategyCore& core, const VariablePlaces& places);
 
+/// The components of a variable as something to index.
+template <class T>
+struct ComponentsOf {
+  const T& operator[](int index) const { return state.components[index].value; }
+
+  const VariableState<T>& state;
+};
+
 /// Copies of components with these values for the replicas that see the components from other
 /// devices. None without a replica on another device.
-template <class T>
-auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArray<T>& values) {
+template <class Values>
+auto views_of(StrategyCore& core, const VariablePlaces& places, const Values& values) {
+  using T = std::remove_cvref_t<decltype(values[0])>;
   ReplicaArray<typename VariableState<T>::Padded> views;
   if constexpr (lives_on_devices<T>()) {
     if (!is_seen_from_afar(core, places)) return views;
@@ -109,10 +118,27 @@ auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArr
   return views;
 }
 
+/// Gives the copies back that replicas see from other devices, before components change in place:
+/// some share the memory of a component.
+template <class T>
+void release_views(VariableState<T>& state) {
+  if constexpr (lives_on_devices<T>()) {
+    for (auto& view : state.views) {
+      for_each_leaf(view.value, [](auto& leaf) {
+        using Leaf = std::remove_cvref_t<decltype(leaf)>;
+        if constexpr (IsTensor<Leaf>::value) leaf = Leaf();
+      });
+    }
+  }
+}
+
 /// New components of a variable. All steps that can fail have been done.
 template <class T>
 struct Replacement {
   Replacement() = default;
+  /// The components have changed in place, and only the copies of SEM-111 are new.
+  Replacement(StrategyCore& core, const VariableState<T>& state, CallSite where)
+      : views(views_of(core, state.info.places, ComponentsOf<T>{state})), site(where) {}
   /// `where` is the changing call.
   Replacement(StrategyCore& core, const VariableInfo& info, ReplicaArray<T> components,
               CallSite where)
@@ -127,6 +153,7 @@ struct Replacement {
     // Each separately: replicas may hold references to seen values.
     for (int i = 0; i < views.size(); ++i) state.views[i].value = std::move(views[i].value);
     state.info.changed = site;
+    state.info.lost = nullptr;
   }
 
   ReplicaArray<T> values{};

@@ -24,7 +24,7 @@ template <class V, class Visit>
 void for_each_component(StrategyCore& core, const V& value, CallSite site, Visit&& visit) {
   if constexpr (IsVariable<V>::value) {
     auto& state = value.state(site);
-    require_owner(core, state.info, site);
+    require_own_value(core, state.info, site);
     for (const auto& component : state.components) visit(component.value);
   } else if constexpr (IsPerReplica<V>::value) {
     for (const auto& component : value) visit(component);

@@ -33,14 +33,6 @@ auto fetch_from(StrategyCore& core, CrossReplicaContext& cross, const Values& va
                    core.placement_on(device));
 }
 
-/// The components of a variable as something to index.
-template <class T>
-struct ComponentsOf {
-  const T& operator[](int index) const { return state.components[index].value; }
-
-  const VariableState<T>& state;
-};
-
 /// One value as something to index.
 template <class T>
 struct OnlyValue {
@@ -52,7 +44,7 @@ struct OnlyValue {
 template <class T, class F>
 auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, VariableState<T>& state,
                     int device, const F& fn, CallSite site) {
-  require_owner(core, state.info, site);
+  require_own_value(core, state.info, site);
   const ComponentsOf<T> components{state};
   std::vector<int> own = state.info.places.devices;
   // As it is read: on the first replica's device.

@@ -201,7 +201,7 @@ template <class V>
 auto components_of(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
   const VariableState<T>& state = variable.state(site);
-  require_owner(core, state.info, site);
+  require_own_value(core, state.info, site);
   return components_here(core, state);
 }
 
@@ -209,7 +209,7 @@ template <class V>
 auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
   VariableState<T>& state = variable.state(site);
-  require_owner(core, state.info, site);
+  require_own_value(core, state.info, site);
   if (state.info.synchronization == Synchronization::kOnWrite) {
     require_mirrored(core, state, site);
     return state.components[0].value;

@@ -172,7 +172,8 @@ void tell_listeners_components(StrategyCore& core, const VariableInfo& info, Cal
 template <class T>
 void put_everywhere(StrategyCore& core, VariableState<T>& state, Replacement<T>& next,
                     CallSite site) {
-  tell_listeners(core, next.values[0], state.info, site);
+  const T& first = next.values.size() > 0 ? next.values[0] : state.components[0].value;
+  tell_listeners(core, first, state.info, site);
   next.put(state);
 }
 

@@ -54,11 +54,12 @@ void AssignVerbs<Self>::assign_merged(const MirroredVariable<T>& variable, Assig
     const auto set = [&variable, op, site](T& component, const T& delta) {
       apply_assign(op, component, delta, variable.name(site), site);
     };
+    const UpdateOptions how{.anew = op == AssignOp::kSet, .site = site};
     if (aggregation == Aggregation::kOnlyFirst) {
-      cross.update(variable, set, cross.broadcast(*values.begin(), site), site);
+      cross.update(how, variable, set, cross.broadcast(*values.begin(), site));
     } else {
       const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
-      cross.update(variable, set, cross.reduce(reduce, values, site), site);
+      cross.update(how, variable, set, cross.reduce(reduce, values, site));
     }
   };
   // Replicas must agree on the variable and on the operation: an address for each pair.

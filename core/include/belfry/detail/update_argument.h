@@ -17,8 +17,12 @@ namespace belfry::detail {
 
 /// Throws: ContextError (kOtherStrategy) unless the variable is `core`'s.
 void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site);
+/// Throws: the error that took the value of a variable, if the variable has none.
+void require_value(const VariableInfo& info);
+/// Throws: as require_owner and as require_value.
+void require_own_value(const StrategyCore& core, const VariableInfo& info, CallSite site);
 /// Throws: ContextError (kOtherStrategy) for a variable of another strategy; InvalidArgumentError
-/// (kInvalidArgument) for a replica-local one.
+/// (kInvalidArgument) for a replica-local one; as require_value.
 void require_shared(const StrategyCore& core, const VariableInfo& argument, CallSite site);
 
 template <class A>

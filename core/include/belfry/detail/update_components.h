@@ -15,6 +15,7 @@
 #include "belfry/distributed_values.h"
 #include "belfry/variable.h"
 
+#include <exception>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -32,7 +33,22 @@ using UpdateResult = std::conditional_t<
     std::is_void_v<std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>>, int,
     std::remove_cvref_t<std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>>>;
 
-/// One update: works on copies of the components.
+/// The error of reads during an update in place.
+std::exception_ptr taken_in_place(const VariableInfo& info, CallSite site);
+/// Throws InvalidArgumentError (kInvalidArgument): an update in place with its own variable as an
+/// argument.
+[[noreturn]] void throw_own_argument(const VariableInfo& info, CallSite site);
+
+/// Refuses the variable of an update in place as an argument.
+template <class A>
+void require_other(const A& argument, const VariableRecord& changed, const UpdateOptions& options) {
+  if constexpr (IsVariable<A>::value) {
+    const VariableRecord& own = argument.state(options.site);
+    if (options.in_place && &own == &changed) throw_own_argument(own.info, options.site);
+  }
+}
+
+/// One update: works on copies of the components, or in place.
 template <class T, class F, class... Args>
 class UpdateWork final : public UpdateValues<T, UpdateResult<T, F, Args...>> {
  public:
@@ -41,9 +57,9 @@ class UpdateWork final : public UpdateValues<T, UpdateResult<T, F, Args...>> {
   static_assert(!changes_nothing<T, F, Returned>(),
                 "the function of update must take the component as T&: it changes a copy here");
 
-  UpdateWork(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
-             CallSite site, const F& fn, const Args&... args)
-      : UpdateValues<T, UpdateResult<T, F, Args...>>(core, cross, state, site),
+  UpdateWork(StrategyCore& core, CrossReplicaContext& cross, VariableState<T>& state,
+             const UpdateOptions& options, const F& fn, const Args&... args)
+      : UpdateValues<T, UpdateResult<T, F, Args...>>(core, cross, state, options),
         fn_(fn),
         args_(&args...) {}
 
@@ -56,7 +72,7 @@ class UpdateWork final : public UpdateValues<T, UpdateResult<T, F, Args...>> {
   void call(int component, std::index_sequence<I...>) {
     [[maybe_unused]] const int replica = this->replica_beside(component);
     [[maybe_unused]] const Placement place = this->place_of(component);
-    T& value = this->staged()[component];
+    T& value = this->value(component);
     if constexpr (kVoid) {
       fn_(value, local(update_argument(*std::get<I>(args_), replica, place, this->site()), place)
                      .get()...);
@@ -78,23 +94,43 @@ class UpdateWork final : public UpdateValues<T, UpdateResult<T, F, Args...>> {
   std::tuple<const Args*...> args_;
 };
 
-/// Works on copies of the components, on the strategy's request, and changes no component yet.
+/// Calls the function for the components, on the strategy's request. Copies change no component
+/// yet.
 template <class T, class Result>
 Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state,
                                 UpdateValues<T, Result>& work, CallSite site) {
   core.update(work, site);
   work.require_all();
-  ReplicaArray<T>& staged = work.staged();
+  const int count = state.components.size();
   if (state.info.synchronization == Synchronization::kOnWrite &&
       core.backend().verifies_mirrored()) {
-    require_mirrored(staged, Compared::kHostLeaves, state.info, site);
-    compare_between_processes(core, staged[0], {state.info}, site);
+    if constexpr (Nest<T>) {
+      const auto at = [&work](int i) -> T& { return work.value(i); };
+      require_mirrored(count, at, Compared::kHostLeaves, state.info, site);
+    }
+    compare_between_processes(core, work.value(0), {state.info}, site);
   }
   core.statistics().updates += 1;
   if (notes_host_values(core)) {
-    for (const T& component : staged) note_host_values(core, {}, component);
+    for (int i = 0; i < count; ++i) note_host_values(core, {}, work.value(i));
   }
-  return Replacement<T>(core, state.info, std::move(staged), site);
+  return work.replacement();
+}
+
+/// `change()`, which changes the components of a variable. In place, the variable has no value
+/// until its new components are put, and an exception leaves the variable without a value (SEM-42).
+template <class T, class F>
+decltype(auto) changing(VariableState<T>& state, const UpdateOptions& options, const F& change) {
+  if (!options.anew) require_value(state.info);
+  if (!options.in_place) return change();
+  state.info.lost = taken_in_place(state.info, options.site);
+  try {
+    release_views(state);
+    return change();
+  } catch (...) {
+    state.info.lost = std::current_exception();
+    throw;
+  }
 }
 
 /// For calls of update_at, where no verb has tested the arguments.
@@ -106,43 +142,59 @@ constexpr void require_update_function() {
                 "the function of update is called as fn(T&, const A&...)");
 }
 
-/// Calls `fn` on the components. The results come back as a single value.
-template <class V, class F, class... Args>
-auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
+/// The result of `update`.
+struct MirroredResults {
+  static constexpr bool kMirrored = true;
+  static constexpr const char* kVerb = "update";
+  auto operator()(auto& work) const { return work.results(); }
+};
+/// The result of `update_each`.
+struct EachResult {
+  static constexpr bool kMirrored = false;
+  static constexpr const char* kVerb = "update_each";
+  auto operator()(auto& work) const { return work.each(); }
+};
+
+/// Makes an update, and returns `Results()(work)`, from before the new components are put in place.
+template <class Results, class V, class F, class... Args>
+auto change_components(StrategyCore& core, CrossReplicaContext& cross, const UpdateOptions& options,
                        const V& variable, const F& fn, const Args&... args) {
   using T = typename V::value_type;
+  const CallSite site = options.site;
+  core.require_change(Results::kVerb, site);
   require_update_function<T, F, Args...>();
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
   (require_argument(core, args, site), ...);
-  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
-  work.require_results();
-  Replacement<T> next = carry_out_update(core, state, work, site);
-  update_listeners(core, cross, site, state, fn, args...);
-  if constexpr (work.kVoid) {
-    put_everywhere(core, state, next, site);
-  } else {
-    auto results = work.results();
-    put_everywhere(core, state, next, site);
-    return results;
-  }
+  (require_other(args, state, options), ...);
+  return changing(state, options, [&] {
+    UpdateWork<T, F, Args...> work(core, cross, state, options, fn, args...);
+    if constexpr (Results::kMirrored) work.require_results();
+    Replacement<T> next = carry_out_update(core, state, work, site);
+    update_listeners(core, cross, site, state, fn, args...);
+    if constexpr (work.kVoid && Results::kMirrored) {
+      put_everywhere(core, state, next, site);
+    } else {
+      auto all = Results()(work);
+      put_everywhere(core, state, next, site);
+      return all;
+    }
+  });
+}
+
+/// Calls `fn` on the components. The results come back as a single value.
+template <class V, class F, class... Args>
+auto update_components(StrategyCore& core, CrossReplicaContext& cross, const UpdateOptions& options,
+                       const V& variable, const F& fn, const Args&... args) {
+  return change_components<MirroredResults>(core, cross, options, variable, fn, args...);
 }
 
 /// The same, with a separate result for each call.
 template <class V, class F, class... Args>
-auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
-                           const V& variable, const F& fn, const Args&... args) {
-  using T = typename V::value_type;
-  require_update_function<T, F, Args...>();
-  VariableState<T>& state = variable.state(site);
-  require_owner(core, state.info, site);
-  (require_argument(core, args, site), ...);
-  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
-  Replacement<T> next = carry_out_update(core, state, work, site);
-  update_listeners(core, cross, site, state, fn, args...);
-  auto each = work.each();
-  put_everywhere(core, state, next, site);
-  return each;
+auto update_each_component(StrategyCore& core, CrossReplicaContext& cross,
+                           const UpdateOptions& options, const V& variable, const F& fn,
+                           const Args&... args) {
+  return change_components<EachResult>(core, cross, options, variable, fn, args...);
 }
 
 /// Calls `fn` once on each of `devices`; the strategy uses all of them.

@@ -5,6 +5,7 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
+#include "belfry/detail/strategy/run_options.h"
 #include "belfry/distributed_values.h"
 #include "belfry/variable.h"
 
@@ -23,23 +24,33 @@ namespace belfry::detail {
 /// result shared by all, or for each replica the result of a component that no other replica sees.
 void require_own_results(const VariablePlaces& places, CallSite site);
 
-/// One update, without its function: copies of the components, and the results of the calls.
+/// One update, without its function: copies of the components, or the components themselves, and
+/// the results of the calls.
 template <class T, class Result>
 class UpdateValues : public ComponentValues {
  public:
-  UpdateValues(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
-               CallSite site)
+  UpdateValues(StrategyCore& core, CrossReplicaContext& cross, VariableState<T>& state,
+               const UpdateOptions& options)
       : ComponentValues(core, cross, state.info,
-                        state.info.synchronization == Synchronization::kOnWrite, site),
-        staged_(state.components.size()),
+                        state.info.synchronization == Synchronization::kOnWrite, options.site),
+        state_(state),
+        staged_(options.in_place ? 0 : state.components.size()),
         results_(state.components.size()) {
     for (const auto& component : state.components) {
-      staged_.emplace_back(component.value);
+      if (!options.in_place) staged_.emplace_back(component.value);
       results_.emplace_back();
     }
   }
 
-  ReplicaArray<T>& staged() { return staged_; }
+  /// The value that the function changes.
+  T& value(int component) {
+    return staged_.size() == 0 ? state_.components[component].value : staged_[component];
+  }
+  /// The new components, after the last call.
+  Replacement<T> replacement() {
+    if (staged_.size() == 0) return Replacement<T>(core(), state_, this->site());
+    return Replacement<T>(core(), info(), std::move(staged_), this->site());
+  }
 
   /// Throws: UnsupportedError if results() could not give each replica its result.
   void require_results() const {
@@ -95,10 +106,10 @@ class UpdateValues : public ComponentValues {
   void copy_values(int from, const std::vector<int>& to) final {
     const std::vector<Placement> targets = places_of(to);
     if constexpr (std::is_copy_constructible_v<Result>) {
-      ReplicaArray<T> copies = copies_on(core(), staged_[from], targets);
+      ReplicaArray<T> copies = copies_on(core(), value(from), targets);
       ReplicaArray<Result> results = copies_on(core(), *results_[from], targets);
       for (std::size_t i = 0; i < to.size(); ++i) {
-        staged_[to[i]] = std::move(copies[static_cast<int>(i)]);
+        value(to[i]) = std::move(copies[static_cast<int>(i)]);
         results_[to[i]].emplace(std::move(results[static_cast<int>(i)]));
       }
     } else {
@@ -106,7 +117,8 @@ class UpdateValues : public ComponentValues {
     }
   }
 
-  ReplicaArray<T> staged_;
+  VariableState<T>& state_;
+  ReplicaArray<T> staged_;  // None in place.
   ReplicaArray<std::optional<Result>> results_;
 };
 

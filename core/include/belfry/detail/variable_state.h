@@ -12,6 +12,7 @@
 #include "belfry/reduce_op.h"
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,6 +39,8 @@ struct VariableInfo {
   CallSite created{};
   CallSite changed{};  ///< The latest change of all components; empty before the first change.
   VariablePlaces places{};
+  /// Why the variable has no value, after a failed update in place; null: the variable has a value.
+  std::exception_ptr lost{};
   /// The replicas of all processes with a component, if processes listened when the variable was
   /// made (SEM-237); null: all. Shared by copies of the info.
   std::shared_ptr<const Participants> homes{};
@@ -83,10 +86,12 @@ struct VariableState final : VariableRecord {
 
   std::function<void()> snapshot() override {
     // A copy back could throw, and leave some variables unrestored.
-    return [this, values = components, seen = views, changed = info.changed]() mutable {
+    return [this, values = components, seen = views, changed = info.changed,
+            lost = info.lost]() mutable {
       components.swap(values);
       views.swap(seen);
       info.changed = changed;
+      info.lost = lost;
     };
   }
 

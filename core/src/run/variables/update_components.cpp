@@ -33,8 +33,32 @@ void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite 
                      "it was made at " + to_string(info.created), site);
 }
 
+void require_value(const VariableInfo& info) {
+  if (info.lost != nullptr) [[unlikely]] {
+    std::rethrow_exception(info.lost);
+  }
+}
+
+std::exception_ptr taken_in_place(const VariableInfo& info, CallSite site) {
+  return std::make_exception_ptr(ContextError(
+      ErrorCode::kWrongContext, info.name + " is read inside an update of the variable in place",
+      "read the variable before the update; it was made at " + to_string(info.created), site));
+}
+
+void throw_own_argument(const VariableInfo& info, CallSite site) {
+  throw InvalidArgumentError(
+      ErrorCode::kInvalidArgument, info.name + " is an argument of its own update in place",
+      "use the component that the function is given; it was made at " + to_string(info.created),
+      site);
+}
+
+void require_own_value(const StrategyCore& core, const VariableInfo& info, CallSite site) {
+  require_owner(core, info, site);
+  require_value(info);
+}
+
 void require_shared(const StrategyCore& core, const VariableInfo& argument, CallSite site) {
-  require_owner(core, argument, site);
+  require_own_value(core, argument, site);
   if (argument.synchronization != Synchronization::kOnRead) return;
   throw InvalidArgumentError(
       ErrorCode::kInvalidArgument,

@@ -193,7 +193,7 @@ void throw_empty_variable(CallSite site) {
 bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
                     CallSite site) {
   MergePoint& merges = replica.merges();
-  require_owner(merges.core(), info, site);
+  require_own_value(merges.core(), info, site);
   const CurrentContext* context = current_context();
   if (context == nullptr ? !merges.is_default() : context->replica != &replica) {
     const char* hint = "in a merge use the component that update hands over, or read()";

@@ -21,6 +21,22 @@ struct RunOptions {
 /// `{.concurrent = false}` or `{}`.
 std::string to_string(const RunOptions& options);
 
+/// How `update` and `update_each` change the components of a variable.
+struct UpdateOptions {
+  /// The function changes the components themselves, without copies: the update needs no second
+  /// memory for a tensor that has no other handle. After an exception the variable has no value
+  /// (SEM-42).
+  bool in_place = false;
+  /// The function sets whole components, and uses no old value: the variable may be without a
+  /// value.
+  bool anew = false;
+  /// The call, for messages.
+  CallSite site = CallSite::here();
+};
+
+/// `{.in_place = true}` or `{}`.
+std::string to_string(const UpdateOptions& options);
+
 /// Names a merge, or a variable that replicas make: `replica.all_reduce(MergeTag{name},
 /// ReduceOp::kSum, gradient)`. The name takes the place of the call site: merges with equal names
 /// meet at any line, and merges with different names never meet (SEM-132). The text is not copied:
@@ -34,10 +50,16 @@ struct MergeTag {
 std::string to_string(const MergeTag& tag);
 
 namespace detail {
+/// The options of an update at a call site, or with options.
+inline const UpdateOptions& update_options(const UpdateOptions& options) { return options; }
+inline UpdateOptions update_options(CallSite site) { return {.site = site}; }
+
 template <>
 inline constexpr bool kPrints<MergeTag> = true;
 template <>
 inline constexpr bool kPrints<RunOptions> = true;
+template <>
+inline constexpr bool kPrints<UpdateOptions> = true;
 }  // namespace detail
 
 }  // namespace belfry
