@@ -28,6 +28,7 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 template <class T>
 std::vector<T> elements(const PerReplica<T>& value) {
@@ -141,6 +142,26 @@ TEST(ProcessVariables, AreTheSameInEveryProcess) {
                             HasSubstr("process 1"), HasSubstr("process 2"))));
     }
   });
+}
+
+// The structure of a value, the type of a function's; no text of the compiler.
+TEST(ProcessVariables, AreDescribedAsInOneProcess) {
+  testing::asserts("SEM-159");
+  const auto values = texts_of<VariableMismatchError>([](auto& strategy, ProcessGroup& group) {
+    strategy.mirrored_variable(std::vector<double>(static_cast<std::size_t>(group.rank() + 1)));
+  });
+  EXPECT_THAT(values,
+              Each(AllOf(HasSubstr("aggregation none, float64[1]\n"),
+                         HasSubstr("aggregation none, float64[2]\n"), Not(HasSubstr("spelling")))));
+  const auto functions = texts_of<VariableMismatchError>([](auto& strategy, ProcessGroup& group) {
+    const CallSite site{"train.cpp", 9};
+    if (group.rank() == 0)
+      strategy.mirrored_variable([] { return 1.0; }, {}, site);
+    else
+      strategy.mirrored_variable([] { return 1; }, {}, site);
+  });
+  EXPECT_THAT(functions, Each(AllOf(HasSubstr("aggregation none, of double\n"),
+                                    HasSubstr("aggregation none, of int\n"))));
 }
 
 TEST(ProcessVariables, TellEveryProcessThatAnInitialiserFailed) {

@@ -7,6 +7,7 @@
 #include "belfry/detail/process_mirrors.h"
 #include "belfry/detail/replica_variables.h"
 #include "belfry/error.h"
+#include "run/rounds/rendezvous.h"
 
 #include <cstdint>
 #include <exception>
@@ -23,15 +24,22 @@ namespace {
 // The words of a process about a variable, and the value of process 0.
 struct Asked {
   std::string words;
+  std::string type;  // As the compiler writes the type of the variable.
   std::string structure;
   std::uint64_t digest = 0;
   std::span<const std::byte> value;
+
+  // An initialiser has no structure before the call.
+  std::string text() const {
+    return words + "," + (structure.empty() ? " of " + types_in(type) : structure);
+  }
 };
 
 Asked asked(const Bytes& message) {
   ByteReader in(message);
   Asked asked;
   asked.words = in.text();
+  asked.type = in.text();
   asked.structure = in.text();
   asked.digest = in.get<std::uint64_t>();
   asked.value = in.rest();
@@ -60,10 +68,10 @@ AskedByAll compare(const std::vector<Bytes>& sent, std::size_t usual) {
     // An initialiser has no structure and no digest before the call.
     const bool both_known = first->digest != 0 && other.digest != 0;
     const bool both_described = !first->structure.empty() && !other.structure.empty();
-    all.same_words = all.same_words && other.words == first->words &&
+    all.same_words = all.same_words && other.words == first->words && other.type == first->type &&
                      (!both_described || other.structure == first->structure);
     all.same_values = all.same_values && (!both_known || other.digest == first->digest);
-    all.words.push_back(other.words);
+    all.words.push_back(other.text());
   }
   return all;
 }
@@ -86,7 +94,8 @@ AskedByAll compare(const std::vector<Bytes>& sent, std::size_t usual) {
 Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std::string_view type,
                         const Bytes& value) {
   ByteWriter out;
-  out.text(words_of(request) + ", of " + std::string(type));
+  out.text(words_of(request));
+  out.text(type);
   out.text(request.structure.value_or(""));
   out.put(request.host_digest);
   out.add(value.data(), value.size());

@@ -53,18 +53,8 @@ bool all_equal(const std::vector<MergeRequest*>& requests) {
   return position;
 }
 
-// The list in a compiler's spelling of `spelling<T...>`: behind `T = `, in braces or brackets.
 std::string types_of(const MergeRequest& request) {
-  std::string_view text = request.type->types;
-  const std::size_t begin = text.find("T = ");
-  if (begin == std::string_view::npos) return std::string(text);
-  text.remove_prefix(begin + 4);
-  if (!text.empty() && text.back() == ']') text.remove_suffix(1);
-  if (!text.empty() && (text.front() == '{' || text.front() == '<')) {
-    text.remove_prefix(1);
-    text.remove_suffix(1);
-  }
-  return "(" + std::string(text) + ")";
+  return "(" + types_in(request.type->types) + ")";
 }
 
 const char* hint_for_places(MergeKind kind) {
@@ -176,6 +166,20 @@ std::string text_of(const MergeTag* tag) {
 
 std::string name_of(const MergeRequest& request) {
   return to_string(request.type->kind) + text_of(request.tag);
+}
+
+// Behind `T = `, in braces or brackets.
+std::string types_in(std::string_view spelling) {
+  std::string_view text = spelling;
+  const std::size_t begin = text.find("T = ");
+  if (begin == std::string_view::npos) return std::string(text);
+  text.remove_prefix(begin + 4);
+  if (!text.empty() && text.back() == ']') text.remove_suffix(1);
+  if (!text.empty() && (text.front() == '{' || text.front() == '<')) {
+    text.remove_prefix(1);
+    text.remove_suffix(1);
+  }
+  return std::string(text);
 }
 
 bool belong_together(const std::vector<MergeRequest*>& requests, const Participants& present) {

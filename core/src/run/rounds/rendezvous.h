@@ -6,9 +6,14 @@
 #include "belfry/detail/participants.h"
 #include "belfry/error.h"
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace belfry::detail {
+
+/// The types in a compiler's text of `spelling<T...>()`: `double, int`.
+std::string types_in(std::string_view spelling);
 
 /// Whether the requests belong together. All replicas have arrived. `requests` are indexed by
 /// replica id.
