@@ -84,7 +84,9 @@ no clang-format</system-out></testcase></testsuite>
 XML
     echo "100% tests passed, 0 tests failed out of 9" ;;
   *) cat >"$2" <<'XML'
-<testsuite>
+<testsuite timestamp="2026-01-02T03:04:05">
+<testcase name="crashed" status="fail"><system-out>c.cpp:1: Skipped
+now</system-out></testcase>
 <testcase name="run" status="run"><system-out>a.cpp:1: Skipped
 the sanitizer reports it &lt;itself&gt;
 
@@ -107,6 +109,8 @@ cat >"$house/build/asan/reports/run.json" <<'END'
   {"name": "Ends", "result": "COMPLETED"}, {"name": "Faults", "result": "SKIPPED"},
   {"name": "Pipes/0", "result": "SKIPPED"}]}]}
 END
+cp "$house/build/asan/reports/run.json" "$house/build/asan/reports/crashed.json"
+touch -d 2026-01-01 "$house/build/asan/reports/crashed.json"
 summary_is() {
   local got
   got="$(sed -n '/^== summary/,$p' <<<"$said" | tail -n +2)"
@@ -122,6 +126,7 @@ stand_in "$house/build/asan/bin/belfry" belfry 0
 expect 0 "belfry in $house given demo --epochs 1 --quiet" "$elsewhere" "$house/tools/go" test
 summary_is "tests:
 100% tests passed, 0 tests failed out of 5
+  not run: crashed: the program ended without a report of its tests
   not run: Run.Faults: the sanitizer reports it <itself>
   not run: Run.Pipes/0: no pipes
 sources:
