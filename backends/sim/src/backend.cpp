@@ -115,6 +115,9 @@ struct Backend::State final : ScheduleSource {
     sink.attach(nullptr);
     shared.engine->attach(nullptr);
     shared.engine->attach_concurrent(nullptr);
+    // An owner may hold a tensor of the backend, and a tensor holds the engine with the owner.
+    shared.engine->discard();
+    shared.owners->release_ended();
   }
 
   std::unique_ptr<Executor> make_executor() {

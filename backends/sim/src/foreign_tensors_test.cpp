@@ -136,6 +136,59 @@ TEST(ForeignTensors, ReleaseTheirOwnersWithTheBackend) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
+// A tensor of the backend has parts of the backend.
+TEST(ForeignTensors, ReleaseOwnersThatHaveATensorOfTheBackend) {
+  belfry::testing::asserts("SEM-182");
+  struct Owner {
+    std::vector<float> memory{1, 2};
+    std::optional<Tensor<float>> other;
+  };
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const bool waits : {false, true}) {
+      std::weak_ptr<const Owner> alive;
+      {
+        Backend backend{{.devices = 2, .seed = seed}};
+        const Placement on{&backend, 0};
+        const auto owner = std::make_shared<Owner>();
+        alive = owner;
+        owner->other = Tensor<float>::over({2}, std::span(owner->memory), on);
+        auto y = Tensor<float>::over({2}, std::span(owner->memory), on, owner);
+        add_to(y, Tensor<float>::full({2}, 1, on));
+        y = Tensor<float>();
+        if (waits) backend.device(1).compute_stream().synchronize();
+      }
+      EXPECT_TRUE(alive.expired()) << seed << waits;
+    }
+  }
+}
+
+// Ends the last handle.
+struct EndsLast {
+  Tensor<float>* last;
+  void on_host(std::span<float> y) const {
+    *last = Tensor<float>();
+    y[0] = 5;
+  }
+};
+
+// A body calls nothing of belfry, and an owner's end may.
+TEST(ForeignTensors, ReleaseTheirOwnersOutsideOfBodies) {
+  belfry::testing::asserts("SEM-182");
+  under_schedules([](Backend& backend) {
+    const Placement on{&backend, 0};
+    std::vector<float> mine{1, 2};
+    float seen = 0;
+    const std::shared_ptr<const void> owner(
+        static_cast<const void*>(mine.data()),
+        [&](const void*) { seen = Tensor<float>::full({1}, 3, on).item(); });
+    auto last = Tensor<float>::over({2}, std::span(mine), on, owner);
+    auto y = Tensor<float>::full({1}, 0, on);
+    launch(EndsLast{&last}, updates(y));
+    EXPECT_EQ(y.item(), 5);
+    backend.device(0).compute_stream().synchronize();
+  });
+}
+
 TEST(ForeignTensors, LoseTheirValueAloneIfABodyThrows) {
   belfry::testing::asserts("SEM-173");
   Backend backend{{.devices = 1, .seed = 7}};

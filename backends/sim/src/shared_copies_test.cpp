@@ -3,6 +3,7 @@
 
 // GOAL-25, SEM-76: copies take up the host's memory once, until one of them is written.
 #include "belfry/belfry.h"
+#include "belfry/launch.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace belfry::sim::shared_copies_test {
@@ -108,6 +110,61 @@ TEST(SharedCopies, AreHeldByEachDeviceWhereTheyAreNotShared) {
   const Tensors copies = machine.broadcast_ones();
   EXPECT_EQ(machine.held_bytes(copies), kDevices * kBytes);
   for (const Tensor<float>& copy : copies) expect_all(copy, 1);
+}
+
+// Changes an operand in `reads`.
+struct ChangesItsInput {
+  void on_host(std::span<float> y, std::span<const float> x) const {
+    const_cast<float&>(x[0]) = 9;
+    y[0] = x[0];
+  }
+};
+
+// The mistake has an effect on a single device, as on GPUs.
+TEST(SharedCopies, ArePrivateToABodyThatChangesWhatItReads) {
+  belfry::testing::asserts("SEM-76");
+  for (const bool share : {false, true}) {
+    for (int odd = 0; odd < kDevices; ++odd) {
+      Machine machine(share);
+      const Tensors copies = machine.broadcast_ones();
+      auto y = Tensor<float>::full({1}, 0, Placement{&machine.backend, odd});
+      launch(ChangesItsInput(), updates(y), reads(copies[static_cast<std::size_t>(odd)]));
+      EXPECT_EQ(y.item(), 9);
+      for (int device = 0; device < kDevices; ++device) {
+        const float first = copies[static_cast<std::size_t>(device)].to_host()[0];
+        EXPECT_EQ(first, device == odd ? 9 : 1) << device << " of " << odd;
+      }
+    }
+  }
+}
+
+struct ReadsItsInput {
+  void on_host(std::span<float> y, std::span<const float> x) const { y[0] += x[0]; }
+};
+
+// Bodies need at most a copy for each new value.
+TEST(SharedCopies, AreCopiedOnceForBodies) {
+  belfry::testing::asserts("SEM-76");
+  Machine machine(true);
+  const Tensors copies = machine.broadcast_ones();
+  auto y = Tensor<float>::full({1}, 0, Placement{&machine.backend, 0});
+  for (int step = 0; step < 3; ++step) {
+    launch(ReadsItsInput(), updates(y), reads(copies[0]));
+    EXPECT_EQ(machine.held_bytes(copies), 2 * kBytes);
+  }
+  EXPECT_EQ(y.item(), 3);
+}
+
+TEST(SharedCopies, OfAVariableAreNotMadeInPlace) {
+  belfry::testing::asserts("SEM-42");
+  Backend backend({.devices = 2, .memory_limit_bytes = kBytes});
+  MirroredStrategy strategy(backend);
+  const auto variable =
+      strategy.mirrored_variable([] { return Tensor<float>::full({kCount}, 1.0F); });
+  const auto twice = [](Tensor<float>& own) { scale(own, 2); };
+  EXPECT_THROW(strategy.cross_replica().update(variable, twice), DeviceError);
+  strategy.cross_replica().update({.in_place = true}, variable, twice);
+  for (const auto& component : strategy.local_values(variable)) expect_all(component, 2);
 }
 
 }  // namespace

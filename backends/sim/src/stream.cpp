@@ -125,6 +125,8 @@ void SimStream::launch(Kernel kernel) {
 void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
   require_on_host(*kernel.user, detail::submitting_site());
   command.is_users = true;
+  command.calls_program = true;
+  command.may_write_reads = !check_kernels_;  // Checks run the body on copies.
   command.scratch = kernel.user->count(OperandMode::kScratch);
   if (check_kernels_) {
     engine::Watch* const watch = engine_->watch();

@@ -256,6 +256,33 @@ TEST(UserKernels, NameTheReplicaInErrorsOfBelfry) {
   });
 }
 
+// The code around launches may hold a lock, and a body may take the lock.
+TEST(UserKernels, DoNotRunInsideCallsThatDoNotWait) {
+  belfry::testing::asserts("SEM-172");
+  under_schedules([](Backend& backend) {
+    bool is_locked = true;
+    int ran = 0;
+    int ran_locked = 0;
+    const std::function<void()> body = [&] {
+      ran += 1;
+      ran_locked += is_locked ? 1 : 0;
+    };
+    std::vector<Tensor<float>> tensors;
+    for (int step = 0; step < 10; ++step) {
+      const Placement on{&backend, step % 2};
+      auto y = Tensor<float>::full({1}, 1, on);
+      launch(WritesAndCalls{&body}, updates(y));
+      const auto other = y.copy_to({&backend, 1 - on.device});
+      add_to(y, Tensor<float>::full({1}, 1, on));
+      tensors.push_back(std::move(y));
+    }
+    is_locked = false;
+    for (const auto& tensor : tensors) EXPECT_EQ(value_of(tensor), 0);  // -1 + 1
+    EXPECT_EQ(ran, 10);
+    EXPECT_EQ(ran_locked, 0);
+  });
+}
+
 TEST(UserKernels, MayNotCallBelfryOnAnyCarrier) {
   belfry::testing::asserts("SEM-172");
   under_schedules([](Backend& backend) {

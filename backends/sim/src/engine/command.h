@@ -38,8 +38,14 @@ struct Command {
   bool copies = false;
   /// The number of the last accesses of `writes` whose bytes nobody reads later: in no digest.
   std::size_t scratch = 0;
-  /// Whether `run` calls code of the user.
+  /// Whether `run` calls code of the user, on the stack of a stream.
   bool is_users = false;
+  /// Whether `run` calls code of the program. The code may take a lock of the caller: waits and
+  /// questions run the command, and calls for enqueuing work do not.
+  bool calls_program = false;
+  /// Whether `run` may write to `reads` by mistake. Shared bytes become private first: the mistake
+  /// has effects on a single allocation, as on devices without sharing.
+  bool may_write_reads = false;
   /// Of a collective: whether the writes on each device have the same bytes, in the order of
   /// `writes`. The digest of one device is then that of all.
   bool alike = false;

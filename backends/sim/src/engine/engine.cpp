@@ -218,6 +218,23 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   run_some();
 }
 
+// Needs no memory. An item may own more than memory, and ends with the engine free.
+void Engine::discard() {
+  const auto has_items = [](const auto& queue) { return !queue->items_.empty(); };
+  for (bool found = true; found;) {
+    QueueItem item;
+    const Lock lock(door_, Lock::Entry::kOrWait);
+    while (!ready_.empty()) ready_.take(0);
+    const auto busy = std::ranges::find_if(queues_, has_items);
+    found = busy != queues_.end();
+    if (!found) return;
+    CommandQueue& queue = **busy;
+    item = std::move(queue.items_.front());
+    queue.items_.pop_front();
+    if (queue.closed_ && queue.items_.empty()) erase_queue(queue);
+  }
+}
+
 void Engine::tell(const Operation& operation) {
   const Lock lock(door_);
   require_turn();

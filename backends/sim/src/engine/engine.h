@@ -159,6 +159,8 @@ class Engine final : public OtherAgents {
   bool query(const EventPoint& event);
   /// Runs all work that can run, like a host that waits for the whole machine. Throws nothing.
   void drain();
+  /// Drops all commands. No host waits, now or later.
+  void discard();
   /// Throws the failure of a queue, if any queue has failed, destroyed queues included. All queues
   /// are usable afterwards.
   void check_failures();

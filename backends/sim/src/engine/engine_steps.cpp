@@ -83,8 +83,13 @@ bool share_copies(const Command& command) {
 void own_bytes(const Command& command) {
   for (const Access& write : command.writes) write.allocation->make_own();
   for (const Access& read : command.reads) {
-    if (read.allocation->data() == nullptr) read.allocation->make_own();
+    const bool is_private = command.may_write_reads && read.range.begin != read.range.end;
+    if (is_private || read.allocation->data() == nullptr) read.allocation->make_own();
   }
+}
+
+bool calls_program(const QueueItem& item) {
+  return item.kind == QueueItem::Kind::kWork && item.command->calls_program;
 }
 
 // The digest of the data that `command` writes; for a collective, of the data on the device of
@@ -376,12 +381,16 @@ std::uint32_t Engine::choose_queue() {
   return options_.chooser->choose_among(candidates_);
 }
 
+// Runs no body: the caller may hold a lock of the body's.
 void Engine::run_some() {
   if (on_replica()) return;
   const std::uint32_t most = std::min(ready_.size(), kMostAtOnce);
   for (std::uint32_t left = options_.chooser->choose(ChoiceKind::kWork, most + 1); left > 0;
        --left) {
-    step_some_queue();
+    if (ready_.empty() || is_starved()) return;
+    const std::uint32_t which = choose_queue();
+    if (calls_program(ready_.at(which).head())) return;
+    step(ready_.take(which));
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/foreign_owners.h"
 
+#include "belfry/backend/current_slot.h"
 #include "engine/queue_history.h"
 
 #include <iterator>
@@ -18,7 +19,8 @@ bool has_ended(const ForeignOwners::Entry& entry) {
 }  // namespace
 
 void ForeignOwners::part_with(std::list<Entry>& entry) noexcept {
-  if (has_ended(entry.front())) return entry.clear();
+  // The end of an owner may call belfry, and a body may not.
+  if (!detail::is_in_kernel() && has_ended(entry.front())) return entry.clear();
   const std::lock_guard lock(mutex_);
   waiting_.splice(waiting_.end(), entry);
   count_.store(waiting_.size(), std::memory_order_relaxed);

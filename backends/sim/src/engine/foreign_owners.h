@@ -32,8 +32,8 @@ class ForeignOwners {
     Ended ended;
   };
 
-  /// Releases the owner of `entry`, a list of length 1, if the memory has no users, else keeps the
-  /// owner for a call of release_ended. Needs no memory.
+  /// Releases the owner of `entry`, a list of length 1, if the memory has no users, else, and in
+  /// the body of a kernel, keeps the owner for a call of release_ended. Needs no memory.
   void part_with(std::list<Entry>& entry) noexcept;
   /// Releases the owners whose memory has no users any more.
   void release_ended() noexcept;
