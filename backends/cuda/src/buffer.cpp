@@ -3,23 +3,36 @@
 
 #include "buffer.h"
 
+#include "belfry/backend/current_slot.h"
+
 #include <utility>
 
 namespace belfry::cuda {
 
-Buffer::Buffer(belfry::Device& device, std::shared_ptr<StreamHandle> home, std::size_t bytes)
-    : belfry::Buffer(device, home->device().allocate(bytes, home->get()), bytes),
-      home_(std::move(home)) {}
+HomeMemory::HomeMemory(std::shared_ptr<StreamHandle> home, std::size_t bytes)
+    : home_(std::move(home)),
+      bytes_(bytes),
+      address_(home_->device().allocate(bytes, home_->get())) {}
+
+HomeMemory::~HomeMemory() { home_->device().free(address_, bytes_, home_->get()); }
+
+Buffer::Buffer(belfry::Device& device, std::shared_ptr<HomeMemory> memory)
+    : belfry::Buffer(device, memory->address(), memory->bytes()),
+      home_(memory->home()),
+      kept_(std::move(memory)) {}
 
 Buffer::Buffer(belfry::Device& device, std::shared_ptr<StreamHandle> home, ForeignMemory memory,
                bool everywhere)
     : belfry::Buffer(device, memory.address, memory.bytes, memory.origin()),
       home_(std::move(home)),
-      owner_(std::move(memory.owner)),
+      kept_(std::move(memory.owner)),
       everywhere_(everywhere) {}
 
+// A body may call neither CUDA nor, as the end of an owner may, belfry.
 Buffer::~Buffer() {
-  if (!is_foreign()) state().free(address(), bytes(), home_->get());
+  if (kept_ != nullptr && detail::is_in_kernel()) {
+    state().shared().ended_in_bodies.keep(std::move(kept_));
+  }
 }
 
 bool Buffer::reachable_from(int gpu) const {

@@ -44,13 +44,13 @@ BufferPtr Device::allocate(std::size_t bytes, belfry::Stream& stream) {
                                "pass a stream of the device that the memory shall be on");
   }
   try {
-    return std::make_shared<Buffer>(*this, mine.handle(), bytes);
+    return std::make_shared<Buffer>(*this, std::make_shared<HomeMemory>(mine.handle(), bytes));
   } catch (const DeviceError& error) {
     if (error.code() != ErrorCode::kOutOfMemory) throw;
   }
   // Streams release finished work when new work is enqueued. Idle streams have not: release now.
   Stream::let_go_of_finished(*shared_);
-  return std::make_shared<Buffer>(*this, mine.handle(), bytes);
+  return std::make_shared<Buffer>(*this, std::make_shared<HomeMemory>(mine.handle(), bytes));
 }
 
 BufferPtr Device::adopt(ForeignMemory memory, belfry::Stream& stream) {

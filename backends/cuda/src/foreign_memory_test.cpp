@@ -229,5 +229,26 @@ TEST(ForeignMemory, IsWrappedAndExportedWithoutACopy) {
   EXPECT_THAT(machine.alive(), IsEmpty());
 }
 
+// Work in flight on the stream of a second device is no handle, however far the device is.
+TEST(ForeignMemory, IsExportedWithoutACopyWhateverTheDevicesDo) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    {
+      Backend backend;
+      auto x = Tensor<float>::full({2}, 3, Placement{&backend, 0});
+      auto slow = Tensor<float>::full({2}, 1, Placement{&backend, 1});
+      for (int step = 0; step < 20; ++step) add_to(slow, slow);
+      const auto away = x.copy_to({&backend, 1});  // Waits for the work before.
+      const void* const address = x.any().view().buffer->address();
+      const DlpackPtr out = to_dlpack(std::move(x));
+      EXPECT_EQ(out->flags, 0U);
+      EXPECT_EQ(out->dl_tensor.data, address);
+      EXPECT_THAT(away.to_host(), ElementsAre(3, 3));
+    }
+    EXPECT_THAT(machine.reports(), IsEmpty());
+    EXPECT_THAT(machine.alive(), IsEmpty());
+  }
+}
+
 }  // namespace
 }  // namespace belfry::cuda::foreign_memory_test

@@ -22,6 +22,21 @@ Statistics Counters::snapshot() const {
           .event_waits = event_waits.load()};
 }
 
+void EndedInBodies::keep(std::shared_ptr<const void> memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  memory_.push_back(std::move(memory));
+  is_empty_.store(false, std::memory_order_relaxed);
+}
+
+// Memory ends outside the lock: owners may call belfry.
+void EndedInBodies::let_go() noexcept {
+  if (is_empty_.load(std::memory_order_relaxed)) return;
+  std::vector<std::shared_ptr<const void>> ended;
+  const std::lock_guard lock(mutex_);
+  ended.swap(memory_);
+  is_empty_.store(true, std::memory_order_relaxed);
+}
+
 std::vector<std::shared_ptr<PeerWork>> PeerWorks::all() const {
   const std::lock_guard lock(mutex_);
   return works_;

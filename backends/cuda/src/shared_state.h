@@ -43,6 +43,20 @@ class PeerWorks {
   std::atomic<std::size_t> count_{0};
 };
 
+/// The memory of buffers whose last handle has ended in the body of a kernel, where no call of CUDA
+/// is permitted. May be used by several threads.
+class EndedInBodies {
+ public:
+  void keep(std::shared_ptr<const void> memory) noexcept;
+  /// Releases the memory. Not in the body of a kernel.
+  void let_go() noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const void>> memory_;  // Alone, or with work in flight.
+  std::atomic<bool> is_empty_{true};
+};
+
 /// State that all parts of a backend share, including parts that outlive the Backend. The address
 /// identifies the backend of an object.
 struct SharedState {
@@ -52,6 +66,7 @@ struct SharedState {
   /// the same order on all of them.
   std::mutex launch_order;
   PeerWorks peer_works;
+  EndedInBodies ended_in_bodies;
   std::mutex streams_mutex;  // for `streams`
   /// All streams of the backend. Work on a stream may hold memory of any device.
   std::vector<Stream*> streams;

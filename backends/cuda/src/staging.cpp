@@ -47,7 +47,8 @@ bool Staging::has_memory() {
   const cudaError_t code = cudaHostAlloc(&memory, kRing, cudaHostAllocPortable);
   ignore_failure(code);
   refused_ = code != cudaSuccess;
-  memory_ = static_cast<std::byte*>(memory);
+  // A failed call may leave any address.
+  if (!refused_) memory_ = static_cast<std::byte*>(memory);
   return memory_ != nullptr;
 }
 

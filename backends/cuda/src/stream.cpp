@@ -42,6 +42,7 @@ Stream::Stream(Device& device, std::shared_ptr<DeviceState> state, Priority prio
 }
 
 Stream::~Stream() {
+  state_->shared().ended_in_bodies.let_go();
   {
     const std::lock_guard lock(state_->shared().streams_mutex);
     std::erase(state_->shared().streams, this);
@@ -174,18 +175,15 @@ void Stream::synchronize() {
   for (InFlight& work : earlier) {
     if (work.done != nullptr) state_->give_event(work.done);
   }
+  state_->shared().ended_in_bodies.let_go();
 }
 
 Stream::Hold::Hold(Stream& stream, std::vector<BufferPtr> buffers) : stream_(stream) {
   std::vector<std::shared_ptr<const void>> kept;
   kept.reserve(buffers.size());
-  for (BufferPtr& buffer : buffers) {
+  for (const BufferPtr& buffer : buffers) {
     if (stream.needs_no_hold(buffer)) continue;
-    if (buffer->is_foreign()) {
-      kept.push_back(static_cast<const Buffer&>(*buffer).owner());
-    } else {
-      kept.push_back(std::move(buffer));
-    }
+    kept.push_back(static_cast<const Buffer&>(*buffer).kept());
   }
   if (kept.empty()) return;
   work_.push_back({nullptr, std::move(kept)});
@@ -223,16 +221,18 @@ void Stream::Hold::let_go() noexcept {
 // keeps them.
 bool Stream::needs_no_hold(const BufferPtr& buffer) const {
   const auto& own = static_cast<const Buffer&>(*buffer);
-  if (own.is_foreign()) return own.owner() == nullptr;
+  if (own.is_foreign()) return own.kept() == nullptr;
   return !state_->is_host() && &own.home() == handle_.get();
 }
 
 void Stream::let_go_of_finished() {
   // Buffers end outside the lock: freeing calls CUDA.
   const std::list<InFlight> finished = take_finished(kMaxInFlight);
+  state_->shared().ended_in_bodies.let_go();
 }
 
 void Stream::let_go_of_finished(SharedState& shared) {
+  shared.ended_in_bodies.let_go();
   std::list<InFlight> finished;
   const std::lock_guard lock(shared.streams_mutex);
   for (Stream* stream : shared.streams) {

@@ -41,15 +41,15 @@ class Stream final : public belfry::Stream {
  private:
   struct InFlight {
     cudaEvent_t done;                               // null: the event of later work marks the end
-    std::vector<std::shared_ptr<const void>> kept;  // buffers, and owners of the program's memory
+    std::vector<std::shared_ptr<const void>> kept;  // memory, and owners of the program's memory
   };
 
  public:
-  /// Keeps buffers until the work that a stream gets during the life of the Hold is done. A Hold is
-  /// made before the work is enqueued, and keeps the buffers if an exception follows. Holds of a
-  /// stream do not nest. Buffers at home on the stream are freed in stream order, and are released
-  /// at once. Of memory of the program's own the Hold keeps the owner, and no reference to the
-  /// buffer.
+  /// Keeps the memory of buffers until the work that a stream gets during the life of the Hold is
+  /// done. A Hold is made before the work is enqueued, and keeps the memory if an exception
+  /// follows. Holds of a stream do not nest. Memory at home on the stream is freed in stream order,
+  /// and released at once. Of memory of the program's own the Hold keeps the owner. The Hold keeps
+  /// no reference to a buffer.
   class Hold {
    public:
     /// Throws: DeviceError; nothing can fail in keeping the buffers afterwards.

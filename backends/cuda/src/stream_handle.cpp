@@ -22,6 +22,7 @@ StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, Priority priorit
 // has crashed in its own thread after the end of streams and their pool with unfinished work.
 StreamHandle::~StreamHandle() {
   finish();
+  device_->shared().ended_in_bodies.let_go();
   ignore_failure(cudaStreamDestroy(stream_));
 }
 

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -151,6 +152,57 @@ TEST_F(UserKernels, MayNotCallBelfry) {
     EXPECT_EQ(code_of([&] { y.to_host(); }), ErrorCode::kWrongContext);
   }
   EXPECT_THAT(x.to_host(), ElementsAre(1));
+}
+
+// A later call frees the memory of the handles.
+TEST(LastHandles, MayEndInABody) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    int owners = 0;
+    {
+      Backend backend;
+      for (const int device : {0, 1}) {
+        const Placement on{&backend, device};
+        float* memory = nullptr;
+        cudaSetDevice(device);
+        cudaMalloc(reinterpret_cast<void**>(&memory), sizeof(float));
+        // The owner's end calls CUDA.
+        const std::shared_ptr<const void> owner(static_cast<const void*>(memory),
+                                                [&owners, memory](const void*) {
+                                                  owners += 1;
+                                                  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+                                                });
+        auto last = Tensor<float>::full({2}, 1, on);
+        auto over = Tensor<float>::over({1}, std::span(memory, 1), on, owner);
+        const std::function<void()> end = [&] {
+          last = Tensor<float>();
+          over = Tensor<float>();
+        };
+        auto y = Tensor<float>::full({2}, 1, on);
+        launch(Calls{&end}, updates(y));
+        EXPECT_THAT(y.to_host(), ElementsAre(-1, 1));
+      }
+      for (const int device : {0, 1}) {
+        EXPECT_EQ(backend.device(device).memory().live_buffers, 0U);
+      }
+    }
+    EXPECT_EQ(owners, 2);
+    EXPECT_TRUE(machine.reports().empty());
+    EXPECT_TRUE(machine.alive().empty());
+  }
+}
+
+// A host function of CUDA may not call CUDA, either. The machine is locked while a body runs.
+TEST_F(UserKernels, MayNotCallCuda) {
+  cudaError_t code = cudaSuccess;
+  const std::function<void()> ask = [&] { code = cudaDeviceSynchronize(); };
+  auto y = Tensor<float>::full({1}, 1, on_);
+  launch(Calls{&ask}, updates(y));
+  EXPECT_THAT(y.to_host(), ElementsAre(-1));
+  EXPECT_EQ(code, cudaErrorNotPermitted);
+  ASSERT_EQ(machine_.reports().size(), 1U);
+  EXPECT_EQ(machine_.reports()[0],
+            "cudaDeviceSynchronize: the body of a kernel calls CUDA or NCCL");
 }
 
 TEST_F(UserKernels, NeedABodyForTheHostOnTheSimulatedDriver) {

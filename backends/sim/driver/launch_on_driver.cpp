@@ -24,11 +24,15 @@ std::string_view name_of(const KernelCall& call) {
 
 // `on_host` stands for `on_cuda`. A body that throws may have written some of its outputs.
 void run_body(const KernelCall& call) {
+  ThreadState& thread = thread_state(machine());
+  thread.in_body = true;
   try {
     run_user_kernel(call);
   } catch (...) {
+    thread.in_body = false;
     throw engine::PartlyDone{std::current_exception()};
   }
+  thread.in_body = false;
 }
 
 void run(const KernelCall& call) {
@@ -80,6 +84,7 @@ cudaError_t enqueue(const Call& call, const KernelCall& kernel, cudaStream_t han
         kernel.user != nullptr && kernel.user->mode_of_output(i) == OperandMode::kScratch;
     if (is_scratch) ++command.scratch;
   }
+  command.calls_program = kernel.user != nullptr;
   command.run = [kernel](const engine::Command&) { run(kernel); };
   call.machine.engine().enqueue(*stream->queue, std::move(command));
   return cudaSuccess;

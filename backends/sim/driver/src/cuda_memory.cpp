@@ -185,6 +185,8 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
 }
 
 cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int /*flags*/) {
+  // After a failure, CUDA promises nothing about the address.
+  *pHost = reinterpret_cast<void*>(~std::uintptr_t{0});
   return guarded_cuda(__func__,
                       [&](const Call& call) { return make_host_memory(call, pHost, size); });
 }

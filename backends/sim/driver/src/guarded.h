@@ -70,6 +70,10 @@ class CountedCall {
   ThreadState* state_;
 };
 
+/// A call in the body of a kernel is a misuse, as in a host function of CUDA. The machine is locked
+/// while a body runs.
+inline constexpr const char* kCallInBody = "the body of a kernel calls CUDA or NCCL";
+
 /// Runs the body of a CUDA function: counts the call, lets the call fail if planned, turns
 /// exceptions into codes, and keeps the last error of the thread.
 template <Thread thread = Thread::kCounts, class Body>
@@ -78,6 +82,7 @@ cudaError_t guarded_cuda(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
+  if (call.thread.in_body) return misuse(call, cudaErrorNotPermitted, kCallInBody);
   const CountedCall counted(*shared, call.thread, thread);
   cudaError_t code = cudaSuccess;
   if (const auto planned = shared->book().enter(function)) {
@@ -102,6 +107,7 @@ ncclResult_t guarded_nccl(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
+  if (call.thread.in_body) return misuse(call, ncclInvalidUsage, kCallInBody);
   const CountedCall counted(*shared, call.thread, thread);
   if (const auto planned = shared->book().enter(function)) {
     return misuse(call, static_cast<ncclResult_t>(*planned), "a planned failure");

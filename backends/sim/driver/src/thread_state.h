@@ -47,6 +47,8 @@ struct ThreadState {
   std::vector<ncclComm_t> joining;         ///< Blocking communicators made in the open group.
   bool group_asks = false;                 ///< It has calls of communicators that do not block.
   ncclResult_t group_error = ncclSuccess;  ///< Error of a refused call in the group.
+  /// Whether the thread runs the body of a kernel, with the machine's engine locked.
+  bool in_body = false;
 
  private:
   void count(Machine& owner);
