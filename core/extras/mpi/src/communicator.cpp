@@ -44,13 +44,14 @@ MPI_Comm duplicate(MPI_Comm communicator, Deadline deadline, CallSite site) {
   auto made = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
   MPI_Request request = MPI_REQUEST_NULL;
   checked(MPI_Comm_idup(communicator, made.get(), &request), "MPI_Comm_idup");
-  const std::int64_t begin = now_ms();
+  WaitedTime waited;
   Polling polling;
   while (true) {
+    const std::int64_t waited_ms = waited.read(deadline);  // Before messages are read.
     int done = 0;
     checked(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done != 0) break;
-    if (now_ms() - begin > deadline.as_milliseconds()) {
+    if (waited_ms > deadline.as_milliseconds()) {
       keep(std::move(made));  // MPI writes there if the others come later.
       throw_not_made(deadline, site);
     }

@@ -98,6 +98,9 @@ std::string to_string(const GroupOptions& options) {
   const GroupOptions usual;
   belfry::detail::OptionsText text;
   if (options.deadline != usual.deadline) text.put("deadline", to_string(options.deadline));
+  if (options.farewell_deadline != usual.farewell_deadline) {
+    text.put("farewell_deadline", to_string(options.farewell_deadline));
+  }
   text.add("piece_bytes", options.piece_bytes, usual.piece_bytes);
   text.add("parts_from_bytes", options.parts_from_bytes, usual.parts_from_bytes);
   return text.text();
@@ -137,6 +140,7 @@ void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite si
   require_equal(deadlines, site);
   least_bytes_ = static_cast<std::size_t>(options.parts_from_bytes);
   rounds->set_hosts(hosts_);
+  rounds->watch(options.farewell_deadline);
   rounds_ = std::move(rounds);
   begin_group();
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace belfry::mpi {
 namespace {
@@ -18,6 +19,13 @@ constexpr int kLongestSleepUs = 1000;
 std::int64_t now_ms() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
+
+std::int64_t WaitedTime::read(const Deadline& deadline) {
+  const std::int64_t longest = std::clamp<std::int64_t>(deadline.as_milliseconds() / 2, 1, 1000);
+  const std::int64_t now = now_ms();
+  waited_ms_ += std::min(now - std::exchange(last_ms_, now), longest);
+  return waited_ms_;
 }
 
 void Polling::pause() {

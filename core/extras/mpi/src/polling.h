@@ -2,12 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/deadline.h"
+
 #include <cstdint>
 
 namespace belfry::mpi {
 
 /// Milliseconds of a clock that no correction of the time of day changes.
 std::int64_t now_ms();
+
+/// The waiting time of this process, in milliseconds. The time between two readings counts for at
+/// most half a deadline, and at most a second: a stop of this process may be a stop of all.
+class WaitedTime {
+ public:
+  /// The time since the first reading.
+  std::int64_t read(const Deadline& deadline);
+
+ private:
+  std::int64_t waited_ms_ = 0;
+  std::int64_t last_ms_ = now_ms();
+};
 
 /// The pauses between two looks for messages: none at first, then sleeps of up to a millisecond.
 class Polling {

@@ -18,6 +18,7 @@ std::string text_of(Call call) {
     case kConstructor:
       return "the constructor";
     case kLeave:
+    case kEnd:
       return "the destructor";
     case kParts:
       return "exchange of parts";

@@ -26,6 +26,9 @@ inline constexpr Call kGather = -1;
 inline constexpr Call kConstructor = -2;
 inline constexpr Call kLeave = -3;
 inline constexpr Call kParts = -4;
+inline constexpr Call kEnd = -5;  // All have called kLeave.
+/// Whether the call is one of a farewell.
+constexpr bool is_farewell(Call call) { return call == kLeave || call == kEnd; }
 /// `gather`, `broadcast from process 2`.
 std::string text_of(Call call);
 

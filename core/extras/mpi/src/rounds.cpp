@@ -67,18 +67,6 @@ std::vector<Bytes> Rounds::meet_unless_equal(Call call, std::span<const std::byt
   });
 }
 
-bool Rounds::take_leave() noexcept {
-  if (lost_) return false;
-  try {
-    begin_round(kLeave, {});
-    release_slots();
-    all_took_leave_ = true;
-  } catch (...) {
-    // Processes have lost each other.
-  }
-  return all_took_leave_;
-}
-
 std::size_t Rounds::in_first(std::size_t bytes) const {
   return std::min({bytes, kFirstBytes, piece_bytes_});
 }
@@ -156,13 +144,19 @@ void Rounds::await(const Awaited& is_awaited) {
   Polling polling(is_crowded_);
   const auto awaits = [&](int process) { return process != rank_ && is_awaited(process); };
   while (true) {
+    // The clock, and the end of a process, are read before the messages: after a stop of this
+    // process, no arrived message is overlooked.
+    const bool is_due = polling.is_due();
+    const std::int64_t now = is_due ? waited_.read(deadline_) : kNow;
+    const bool has_ended = is_due && next_has_ended();
     if (look()) polling.moved();
     take_notices();
     if (lost_) throw_error(*lost_);
     bool is_done = true;
     for (int process = 0; is_done && process < size(); ++process) is_done = !awaits(process);
     if (is_done) return;
-    if (polling.is_due()) give_up_silent(is_awaited);
+    if (is_due) give_up_silent(is_awaited, now);
+    if (has_ended && awaits(liveness_->next())) give_up_ended();
     require_nobody_left();
     polling.pause();
   }
@@ -177,7 +171,7 @@ bool Rounds::look() {
     peer.heard_ms = kNow;
     peer.last_round = head.round;
     peer.last_call = head.call;
-    peer.has_left = head.call == kLeave;
+    peer.has_left = is_farewell(head.call);
     has_moved = true;
   }
   if (mailbox_->is_idle()) return has_moved;
@@ -201,16 +195,16 @@ void Rounds::take_notices() {
   }
 }
 
-void Rounds::give_up_silent(const Awaited& is_awaited) {
+void Rounds::give_up_silent(const Awaited& is_awaited, std::int64_t now) {
   std::vector<int> silent;
-  const std::int64_t now = now_ms();
   for (int process = 0; process < size(); ++process) {
     Peer& peer = peers_[static_cast<std::size_t>(process)];
     if (peer.heard_ms == kNow) peer.heard_ms = now;
     if (process == rank_ || !is_awaited(process)) continue;
-    if (now - peer.heard_ms > deadline_.as_milliseconds()) silent.push_back(process);
+    if (now - peer.heard_ms > patience().as_milliseconds()) silent.push_back(process);
   }
-  if (!silent.empty()) give_up(std::move(silent));
+  if (silent.empty()) return;
+  give_up(std::move(silent), "no answer for " + detail::words_of(patience()));
 }
 
 Call Rounds::call_of(int process) const {
@@ -219,7 +213,7 @@ Call Rounds::call_of(int process) const {
 
 // The first process to leave ends the rounds of all: no process waits for a third process.
 void Rounds::require_nobody_left() const {
-  if (call_ == kLeave) return;
+  if (is_farewell(call_)) return;
   for (int process = 0; process < size(); ++process) {
     if (!peers_[static_cast<std::size_t>(process)].has_left) continue;
     throw_error(left_report(process));
@@ -243,19 +237,15 @@ void Rounds::require_level() {
   throw_error(detail::calls_differ(calls));
 }
 
-void Rounds::give_up(std::vector<int> silent) {
-  const std::string reason = "no answer for " + detail::words_of(deadline_);
-  ErrorReport report = lost_report(silent, reason, -1);
-  lost_ranks_ = silent;
+void Rounds::give_up(std::vector<int> lost, const std::string& reason) {
+  ErrorReport report = lost_report(lost, reason, -1);
+  lost_ranks_ = lost;
   lost_ = report;
-  // A process that leaves has told all others already.
-  if (call_ != kLeave) {
-    const auto notice =
-        std::make_shared<const Bytes>(encode(Notice{rank_, std::move(silent), reason}));
-    for (int process = 0; process < size(); ++process) {
-      if (process == rank_) continue;
-      mailbox_->send(process, kNoticeTag, {notice, notice->data()}, notice->size());
-    }
+  if (is_farewell(call_)) tell_of(report);
+  const auto notice = std::make_shared<const Bytes>(encode(Notice{rank_, std::move(lost), reason}));
+  for (int process = 0; process < size(); ++process) {
+    if (process == rank_) continue;
+    mailbox_->send(process, kNoticeTag, {notice, notice->data()}, notice->size());
   }
   throw_error(std::move(report));
 }

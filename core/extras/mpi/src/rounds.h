@@ -8,7 +8,9 @@
 #include "belfry/error.h"
 #include "belfry/process_group.h"
 #include "belfry/process_parts.h"
+#include "liveness.h"
 #include "mailbox.h"
+#include "polling.h"
 #include "round_message.h"
 #include "round_slots.h"
 
@@ -53,7 +55,11 @@ class Rounds {
   /// A round for the parts of ProcessParts.
   bool exchange_parts(bool is_ready, std::span<const SentPart> sent,
                       std::span<const ReceivedPart> received);
-  /// A round in which all processes leave; whether all have. Later calls are not allowed.
+  /// Connects the processes for `take_leave`: an exchange. If the end of some process is not seen,
+  /// the farewell has a deadline.
+  void watch(Deadline farewell_deadline);
+  /// The rounds in which all processes leave; whether all have. Later calls are not allowed. Waits
+  /// for living processes; a text on the error output names a process without a farewell.
   bool take_leave() noexcept;
   GroupHealth health();
 
@@ -64,7 +70,7 @@ class Rounds {
     std::vector<ReceivedPart> parts;               // Filled by pieces, in this order.
     std::size_t part = 0;                          // The first with pieces to come.
     std::size_t arrived = 0;                       // Bytes of the part, with a piece underway.
-    std::int64_t heard_ms = kNow;                  // The last message, or the begin of the call.
+    std::int64_t heard_ms = kNow;  // Of waited_: the last message or the begin of the call.
     std::uint64_t last_round = 0;
     Call last_call = kGather;
     bool has_left = false;
@@ -101,12 +107,16 @@ class Rounds {
   void await(const Awaited& is_awaited);
   bool look();
   void take_notices();
-  void give_up_silent(const Awaited& is_awaited);
+  void give_up_silent(const Awaited& is_awaited, std::int64_t now);
+  void give_up_ended();
+  bool next_has_ended() const;
+  Deadline patience() const;
   void require_nobody_left() const;
   void require_level();
   Call call_of(int process) const;
 
-  [[noreturn]] void give_up(std::vector<int> silent);
+  [[noreturn]] void give_up(std::vector<int> lost, const std::string& reason);
+  void tell_of(ErrorReport loss) const;
   ErrorReport left_report(int process) const;
   ErrorReport lost_report(const std::vector<int>& lost, const std::string& reason,
                           int teller) const;
@@ -119,6 +129,9 @@ class Rounds {
   std::vector<Peer> peers_;  // By rank; this process's own is unused.
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<RoundSlots> slots_;
+  std::unique_ptr<Liveness> liveness_;
+  Deadline farewell_deadline_ = Deadline::never();
+  WaitedTime waited_;
   std::vector<std::string> hosts_;
   bool is_crowded_ = true;
   std::uint64_t round_ = 0;

@@ -5,6 +5,9 @@
 
 #include "belfry/error.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <memory>
 #include <thread>
 #include <utility>
@@ -19,6 +22,7 @@ struct Session {
   bool all_took_leave = true;
   std::thread::id main_thread;  // MPI's, once a call has passed all checks.
   std::vector<std::shared_ptr<void>> kept;
+  std::vector<int> sockets;  // Not for children.
 };
 
 // Never destroyed: MPI may use the contents while the process ends.
@@ -39,6 +43,12 @@ bool answer(int (*question)(int*)) noexcept {
 int level() {
   int level = MPI_THREAD_SINGLE;
   return MPI_Query_thread(&level) == MPI_SUCCESS ? level : MPI_THREAD_SINGLE;
+}
+
+// In a child, after fork.
+void close_sockets() {
+  for (const int socket : session().sockets) close(socket);
+  session().sockets.clear();
 }
 
 }  // namespace
@@ -94,5 +104,12 @@ void end_group(bool all_took_leave) noexcept {
 }
 
 void keep(std::shared_ptr<void> object) { session().kept.push_back(std::move(object)); }
+
+void keep_from_children(int socket) {
+  [[maybe_unused]] static const int status = pthread_atfork(nullptr, nullptr, close_sockets);
+  session().sockets.push_back(socket);
+}
+
+bool forget_socket(int socket) noexcept { return std::erase(session().sockets, socket) > 0; }
 
 }  // namespace belfry::mpi

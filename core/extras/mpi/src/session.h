@@ -31,4 +31,9 @@ void end_group(bool all_took_leave) noexcept;
 /// place of a communicator that was not made in time.
 void keep(std::shared_ptr<void> object);
 
+/// Forked children do not get the socket: the socket ends with this process.
+void keep_from_children(int socket);
+/// The end of keep_from_children; whether this process has the socket, false in a child.
+bool forget_socket(int socket) noexcept;
+
 }  // namespace belfry::mpi

@@ -25,8 +25,11 @@ class Rounds;
 
 /// Options of a group, the same in all processes.
 struct GroupOptions {
-  /// The longest silence of a process that others wait for.
+  /// The longest silence of an awaited process.
   Deadline deadline = Deadline::seconds(60);
+  /// The longest silence of a process in the destructor, if the end of some process cannot be seen
+  /// (SEM-208). Else the destructor waits as long as the processes live.
+  Deadline farewell_deadline = Deadline::seconds(600);
   /// Longer values travel in messages of this many bytes, from 1 to 2^30.
   std::int64_t piece_bytes = std::int64_t{1} << 20;
   /// Tensors of a reduction with at least this many bytes are exchanged in parts (SEM-220), from 0.
@@ -65,8 +68,9 @@ class Group final : public ProcessGroup, public ProcessParts {
   /// (kInvalidArgument) for MPI_COMM_NULL and for communicators between two groups.
   explicit Group(MPI_Comm communicator, const GroupOptions& options = {},
                  CallSite site = CallSite::here());
-  /// Takes leave: waits at most the deadline for the next calls of all processes. A group that has
-  /// lost a process does not wait.
+  /// Takes leave: waits for the next calls of all processes, as long as the processes live
+  /// (SEM-208). After a loss a group does not wait. If a process ends without a farewell, the
+  /// destructor writes a text to the error output, and does not end MPI.
   ~Group() override;
 
   int rank() const override;

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The farewell of a group, the last rounds. A process may work for long before the farewell: the
+// others wait as long as the process lives.
+#include "belfry/detail/group_reports.h"
+#include "belfry/error.h"
+#include "rounds.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace belfry::mpi {
+
+void Rounds::watch(Deadline farewell_deadline) {
+  if (size() == 1) return;
+  const auto gather = [&](std::span<const std::byte> bytes) { return meet(kConstructor, bytes); };
+  const std::int64_t network_ms =
+      std::clamp<std::int64_t>(deadline_.as_milliseconds() / 4, 1, 1000);
+  liveness_ = std::make_unique<Liveness>(rank_, gather, network_ms);
+  if (!liveness_->unseen().empty()) farewell_deadline_ = farewell_deadline;
+}
+
+// Sockets are closed after the second round, which begins when all have called the first:
+// in the first round a closed socket means a process without a farewell.
+bool Rounds::take_leave() noexcept {
+  if (lost_) return false;
+  try {
+    for (const Call call : {kLeave, kEnd}) {
+      begin_round(call, {});
+      release_slots();
+    }
+    all_took_leave_ = true;
+  } catch (...) {
+    // Processes have lost each other.
+  }
+  return all_took_leave_;
+}
+
+bool Rounds::next_has_ended() const {
+  return call_ == kLeave && liveness_ != nullptr && liveness_->next_has_ended();
+}
+
+void Rounds::give_up_ended() {
+  give_up({liveness_->next()}, "no farewell before the end of the process");
+}
+
+// The longest silence of an awaited process.
+Deadline Rounds::patience() const {
+  if (call_ != kLeave || liveness_ == nullptr) return deadline_;
+  return farewell_deadline_;
+}
+
+// The destructor of a group throws nothing.
+void Rounds::tell_of(ErrorReport loss) const {
+  loss.expected = "all processes destroy the group after the last call";
+  loss.hint = "read the output of the lost process";
+  if (call_ == kLeave && !liveness_->unseen().empty()) {
+    loss.hint = "no connection shows the end of " + detail::processes_text(liveness_->unseen()) +
+                ": GroupOptions::farewell_deadline is the longest wait";
+  }
+  const std::string text = "belfry: process " + std::to_string(rank_) + " of " +
+                           std::to_string(size()) +
+                           " ends the group without all others, and does not end MPI: mpirun may "
+                           "end the job\n" +
+                           to_string(loss) + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace belfry::mpi
