@@ -13,6 +13,7 @@ ConcurrentRun::ConcurrentRun(const Executor& executor, OperationSink* sink, Work
 
 void ConcurrentRun::carry(int replicas, Job& job) {
   job_ = &job;
+  callers_state_ = ThreadState::current();
   caller_ = {this, -1, nullptr};
   const CarrierScope scope(caller_);
   start(replicas);
@@ -111,6 +112,7 @@ void ConcurrentRun::execute_body(TurnCarrier& carrier) {
   const int replica = worker.replica;
   current = {nullptr, &worker};
   run.step(worker, {.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, replica}});
+  run.callers_state_.restore();
   run.job_->body(replica);
   std::mutex& mutex = *run.mutex_;
   const std::lock_guard lock(mutex);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backend/thread_state.h"
 #include "backend/workers.h"
 
 #include <condition_variable>
@@ -37,6 +38,7 @@ class ConcurrentRun final : public Run {
   std::mutex* mutex_;
   std::condition_variable idle_;
   Job* job_ = nullptr;
+  ThreadState callers_state_;
   Carrier caller_;
   std::vector<Worker*> workers_;  // Null once a body has ended.
   std::size_t running_ = 0;

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cfenv>
 #include <exception>
 #include <stdexcept>
 #include <thread>
@@ -174,7 +176,65 @@ TEST_P(EveryExecutor, AMergeKeepsEachReplicasErrno) {
   errno = 7;
   job.run();
   EXPECT_EQ(seen, (std::vector<int>{100, 101, 102}));
-  EXPECT_EQ(before, 0);
+  EXPECT_EQ(before, 7);
+}
+
+/// `errno` and the rounding mode.
+struct State {
+  int error;
+  int rounding;
+  static State current() { return {errno, std::fegetround()}; }
+  void set() const {
+    std::fesetround(rounding);
+    errno = error;
+  }
+  bool operator==(const State&) const = default;
+};
+
+constexpr State kCallers{7, FE_TOWARDZERO};
+constexpr State kOther{8, FE_UPWARD};
+
+// Replica `odd` alone changes the state, or each replica does (odd: -1). `merges_before` and
+// `merges_after` are the numbers of merges around the change.
+void expect_own_states(Executor& executor, int odd, int merges_before, int merges_after) {
+  constexpr int kReplicas = 3;
+  const std::vector<State> all(kReplicas, kCallers);
+  std::vector<State> first(kReplicas, State{});
+  std::vector<State> last = first;
+  std::vector<State> expected = all;
+  std::vector<State> in_merges;
+  ScriptedJob job(executor, kReplicas, [&](ScriptedJob& self, int replica) {
+    const auto place = static_cast<std::size_t>(replica);
+    first[place] = State::current();
+    for (int k = 0; k < merges_before; ++k) self.meet(replica);
+    if (odd < 0 || odd == replica) kOther.set();
+    for (int k = 0; k < merges_after; ++k) self.meet(replica);
+    last[place] = State::current();
+  });
+  job.on_merge = [&] { in_merges.push_back(State::current()); };
+  for (int k = 0; k < kReplicas; ++k) {
+    if (odd < 0 || odd == k) expected[static_cast<std::size_t>(k)] = kOther;
+  }
+  const State before = State::current();
+  kCallers.set();
+  job.run();
+  const State after = State::current();
+  before.set();
+  EXPECT_EQ(first, all);
+  EXPECT_EQ(last, expected);
+  EXPECT_EQ(after, kCallers);
+  EXPECT_EQ(in_merges, std::vector<State>(in_merges.size(), kCallers));
+}
+
+TEST_P(EveryExecutor, EachBodyBeginsWithTheCallersErrnoAndRoundingMode) {
+  const auto executor = make({});
+  for (int odd = -1; odd < 3; ++odd) {
+    SCOPED_TRACE(odd);
+    expect_own_states(*executor, odd, 0, 0);
+    expect_own_states(*executor, odd, 0, 1);
+    expect_own_states(*executor, odd, 1, 0);
+    expect_own_states(*executor, odd, 1, 1);
+  }
 }
 
 TEST_P(EveryExecutor, ACarryInsideAMergeGetsFreshCarriers) {

@@ -118,6 +118,10 @@ BELFRY_UNWATCHED void FiberCarriers::switch_to(TurnCarrier& from, TurnCarrier& t
   here.target = &there;
   here.exceptions = *globals_;
   here.error = *error_;
+  if constexpr (!FloatControl::kKeptBySwitches) {
+    here.control = FloatControl::current();
+    there.control.restore();
+  }
   here.slot = current;
   *globals_ = there.exceptions;
   *error_ = there.error;

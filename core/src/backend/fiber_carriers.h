@@ -4,6 +4,7 @@
 
 #include "backend/carriers.h"
 #include "backend/stack_pool.h"
+#include "backend/thread_state.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ struct Fiber : TurnCarrier {
   Fiber* target = nullptr;  ///< The fiber that the latest switch resumed.
   ExceptionGlobals exceptions{};
   int error = 0;  ///< errno: a replica may be suspended between a call and a look at its error.
+  FloatControl control{};
   CurrentSlot slot{};
   Stack stack{};
   AsanStack asan{};

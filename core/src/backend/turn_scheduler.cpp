@@ -136,6 +136,7 @@ void TurnScheduler::begin(int replicas, Job& job, bool concurrent) {
   turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
   caller_ = &kind_->begin(replicas, !concurrent);
   static_cast<Carrier&>(*caller_) = {this, -1, nullptr};
+  callers_state_ = ThreadState::current();
 }
 
 // Runs agents and settles the job until the turn of a replica comes. Returns the carrier of the
@@ -304,6 +305,7 @@ TurnScheduler::Body TurnScheduler::start_body(TurnCarrier& carrier) {
   auto& run = static_cast<TurnScheduler&>(*carrier.run);
   run.announce(
       {.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, carrier.replica}});
+  run.callers_state_.restore();
   return {run.job_, carrier.replica};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/carriers.h"
+#include "backend/thread_state.h"
 #include "backend/turns.h"
 #include "belfry/backend/executor.h"
 
@@ -80,6 +81,7 @@ class [[gnu::visibility("hidden")]] TurnScheduler final : public Run {
   std::vector<int> blocked_;            // Replicas to cancel; has room for all.
   Job* job_ = nullptr;
   TurnCarrier* caller_ = nullptr;
+  ThreadState callers_state_;
   Turn callers_turn_;           // The reason for the latest switch to the caller.
   int overflowed_ = -1;         // The first replica whose stack was too small.
   std::exception_ptr failure_;  // The first exception of another agent.
