@@ -170,6 +170,8 @@ TEST(MpiGroup, ComparesTheEnvironmentWithTheNumbersOfMpi) {
     return std::string("nothing was thrown");
   };
   EXPECT_EQ(text_with(world_rank(), world_size()), "nothing was thrown");
+  EXPECT_NO_THROW(mpi::Group(
+      MPI_COMM_WORLD, {.check_launcher = false, .environment = of_torchrun(0, world_size() + 3)}));
   EXPECT_THAT(text_with(world_rank(), world_size() + 3),
               AllOf(HasSubstr("BF-030"), HasSubstr("WORLD_SIZE holds"), HasSubstr("mpirun")));
   if (world_size() == 1) return;
@@ -178,11 +180,32 @@ TEST(MpiGroup, ComparesTheEnvironmentWithTheNumbersOfMpi) {
               HasSubstr(world_rank() == 1 ? "BF-030 process 1 of" : "BF-071 process 1 failed: "));
 }
 
+// A wrong variable in the environment of each process in turn. Afterwards it is not set.
+TEST(MpiGroup, LooksAtTheEnvironmentOfItsProcess) {
+  testing::asserts("SEM-204");
+  for (int odd = 0; odd < world_size(); ++odd) {
+    if (world_rank() == odd) setenv("OMPI_COMM_WORLD_SIZE", "9", 1);
+    std::string text = "nothing was thrown";
+    try {
+      const mpi::Group group(MPI_COMM_WORLD);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    EXPECT_THAT(text, AllOf(HasSubstr(world_rank() == odd ? "BF-030" : "BF-071"),
+                            HasSubstr(R"(OMPI_COMM_WORLD_SIZE holds "9")")));
+    EXPECT_NO_THROW(mpi::Group(MPI_COMM_WORLD, {.check_launcher = false}));
+    EXPECT_NO_THROW(mpi::Group(MPI_COMM_WORLD, {.environment = Environment{}}));
+    setenv("OMPI_COMM_WORLD_SIZE", std::to_string(world_size()).c_str(), 1);
+  }
+}
+
 TEST(MpiGroup, PrintsItsOptionsAsCode) {
   std::ostringstream out;
   out << mpi::GroupOptions{.deadline = Deadline::seconds(5)} << mpi::GroupOptions{}
-      << mpi::GroupOptions{.parts_from_bytes = 9};
-  EXPECT_EQ(out.str(), "{.deadline = belfry::Deadline::seconds(5)}{}{.parts_from_bytes = 9}");
+      << mpi::GroupOptions{.farewell_deadline = Deadline::never(), .check_launcher = false};
+  EXPECT_EQ(out.str(),
+            "{.deadline = belfry::Deadline::seconds(5)}{}"
+            "{.farewell_deadline = belfry::Deadline::never(), .check_launcher = false}");
 }
 
 TEST(MpiGroup, MovesValuesLongerThanAPiece) {
@@ -194,8 +217,8 @@ TEST(MpiGroup, MovesValuesLongerThanAPiece) {
   }
 }
 
-// Process 1 makes no call until all processes have lost process 1. A busy
-// machine may delay processes 2 and 3, too: the message may name more processes.
+// Process 1 makes no call until all processes have lost process 1. A busy machine may delay
+// processes 2 and 3, too: the message may name more processes.
 TEST(MpiGroup, GivesUpASilentProcessInTime) {
   testing::asserts("SEM-155", "SEM-207", "SEM-208");
   if (world_size() == 1) return;

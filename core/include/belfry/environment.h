@@ -9,8 +9,10 @@
 
 namespace belfry {
 
-/// The variables of an environment, by name. The library reads no environment but the maps that a
-/// program passes, and changes none.
+/// The variables of an environment, by name. The library reads the maps that a program passes, and
+/// changes none. In one place it reads the environment of the process: an mpi::Group compares the
+/// variables of launchers with the numbers of MPI (SEM-204), unless
+/// mpi::GroupOptions::check_launcher is false or a map is given.
 using Environment = std::map<std::string, std::string>;
 
 /// The variables in a list of `NAME=value`, such as `environ` of POSIX: null ends the list. The

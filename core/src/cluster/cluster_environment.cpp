@@ -5,6 +5,7 @@
 
 #include "belfry/detail/options_text.h"
 #include "belfry/error.h"
+#include "cluster/launcher.h"
 #include "cluster/tf_config_process.h"
 #include "cluster/variable.h"
 
@@ -14,28 +15,9 @@
 namespace belfry {
 namespace {
 
+using detail::Launcher;
 using detail::Variable;
 using detail::variable_of;
-
-// The variables in which a launcher writes the numbers of each process.
-struct Launcher {
-  ProcessSource source;
-  // Must be set, too: the script of a Slurm job has the other variables alone. Empty: no mark.
-  std::string_view mark;
-  std::string_view rank;
-  std::string_view size;
-  std::string_view local_rank;
-};
-
-// In the order of ProcessSource. In the script of a Slurm job, mpirun gives the script's variables
-// to all processes: Open MPI's come first.
-constexpr std::array kLaunchers{
-    Launcher{ProcessSource::kOpenMpi, "", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-             "OMPI_COMM_WORLD_LOCAL_RANK"},
-    Launcher{ProcessSource::kSlurm, "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-             "SLURM_LOCALID"},
-    Launcher{ProcessSource::kTorchrun, "", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
-};
 
 void require_below_size(const Variable& number, int value, const Variable& size, int limit,
                         CallSite site) {
@@ -72,40 +54,11 @@ ProcessIdentity explicit_identity(const ProcessNumbers& given, CallSite site) {
   return {.numbers = given, .source = ProcessSource::kExplicit, .task = {}, .cluster = {}};
 }
 
-// The variables behind an identity, with their values, for messages; may be empty.
-std::string variables_behind(const ProcessIdentity& told, const Environment& environment) {
-  if (told.source == ProcessSource::kTfConfig) {
-    return variable_of(environment, "TF_CONFIG").text();
-  }
-  for (const Launcher& launcher : kLaunchers) {
-    if (launcher.source != told.source) continue;
-    return variable_of(environment, launcher.rank).text() + ", " +
-           variable_of(environment, launcher.size).text();
-  }
-  return {};
-}
-
-std::string numbered(int rank, int size) {
-  return "process " + std::to_string(rank) + " of " + std::to_string(size);
-}
-
-[[noreturn]] void fail_in_group(const ProcessIdentity& told, const Environment& environment,
-                                const std::string& in_group, CallSite site) {
-  const std::string variables = variables_behind(told, environment);
-  const std::string processes = std::to_string(told.numbers.size);
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             to_string(told) + ", is " + in_group + " of MPI" +
-                                 (variables.empty() ? std::string() : ": " + variables),
-                             "start the program with `mpirun -n " + processes +
-                                 "` or `srun --mpi=pmix -n " + processes +
-                                 "`; torchrun and a plain start bring no MPI",
-                             site);
-}
-
 }  // namespace
 
 std::string to_string(const ProcessNumbers& numbers) {
-  return numbered(numbers.rank, numbers.size) + ", local " + std::to_string(numbers.local_rank);
+  return "process " + std::to_string(numbers.rank) + " of " + std::to_string(numbers.size) +
+         ", local " + std::to_string(numbers.local_rank);
 }
 
 std::string to_string(ProcessSource source) {
@@ -123,26 +76,15 @@ ProcessIdentity resolve(const Environment& environment, const std::optional<Proc
                         CallSite site) {
   if (given) return explicit_identity(*given, site);
   if (const auto told = detail::told_by_tf_config(environment, site)) return *told;
-  for (const Launcher& launcher : kLaunchers) {
+  for (const Launcher& launcher : detail::kLaunchers) {
     if (const auto told = told_by(launcher, environment, site)) return *told;
   }
+  if (detail::processes_without_task(environment, site) > 1) {
+    variable_of(environment, "TF_CONFIG")
+        .fail("the cluster has several processes, and no task names this process",
+              R"(write the task, for example "task": {"type": "worker", "index": 0})", site);
+  }
   return {};
-}
-
-void require_same_process(const Environment& environment, int rank, int size,
-                          const std::optional<ProcessNumbers>& given, CallSite site) {
-  const ProcessIdentity told = resolve(environment, given, site);
-  const bool alone = told.source == ProcessSource::kAlone;
-  if (!alone && (told.numbers.rank != rank || told.numbers.size != size)) {
-    fail_in_group(told, environment, numbered(rank, size), site);
-  }
-  const Variable pmix = variable_of(environment, "PMIX_RANK");
-  if (pmix.is_set() && pmix.number(site) != rank) {
-    pmix.fail("this is " + numbered(rank, size) + " of MPI",
-              "the variable belongs to a second launcher: start the program with `mpirun` or `srun "
-              "--mpi=pmix` alone",
-              site);
-  }
 }
 
 }  // namespace belfry

@@ -149,44 +149,6 @@ TEST(Resolve, CutsLongValuesInMessages) {
                 "\" and 5 bytes more: expected decimal digits, of a number up to 2147483647");
 }
 
-TEST(Groups, OfMpiHaveTheNumbersOfTheEnvironment) {
-  testing::asserts("SEM-204");
-  EXPECT_NO_THROW(require_same_process(kOpenMpi, 2, 4));
-  EXPECT_NO_THROW(require_same_process({}, 2, 4));
-  EXPECT_NO_THROW(require_same_process(kTorchrun, 2, 4, ProcessNumbers{.rank = 2, .size = 4}));
-  EXPECT_NO_THROW(require_same_process(with(kOpenMpi, "PMIX_RANK", "2"), 2, 4));
-}
-
-TEST(Groups, OfTorchrunWithoutMpiAreRefused) {
-  testing::asserts("SEM-204");
-  const ErrorReport report = report_of([] { require_same_process(kTorchrun, 0, 1); });
-  EXPECT_EQ(
-      report.summary,
-      "process 1 of 2, local 0, told by torchrun, is process 0 of 1 of MPI: RANK holds \"1\", "
-      "WORLD_SIZE holds \"2\"");
-  EXPECT_EQ(report.hint,
-            "start the program with `mpirun -n 2` or `srun --mpi=pmix -n 2`; torchrun and a plain "
-            "start bring no MPI");
-}
-
-TEST(Groups, ThatDifferFromAnySourceAreRefused) {
-  testing::asserts("SEM-204");
-  EXPECT_EQ(report_of([] { require_same_process(kOpenMpi, 1, 4); }).summary,
-            "process 2 of 4, local 1, told by Open MPI, is process 1 of 4 of MPI: "
-            "OMPI_COMM_WORLD_RANK holds \"2\", OMPI_COMM_WORLD_SIZE holds \"4\"");
-  EXPECT_EQ(report_of([] {
-              require_same_process(kOpenMpi, 2, 4, ProcessNumbers{.rank = 2, .size = 5});
-            }).summary,
-            "process 2 of 5, local 0, told by the program, is process 2 of 4 of MPI");
-  EXPECT_EQ(report_of([] { require_same_process({{"PMIX_RANK", "3"}}, 2, 4); }).summary,
-            "PMIX_RANK holds \"3\": this is process 2 of 4 of MPI");
-  const std::string tf = R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":0}})";
-  EXPECT_EQ(report_of([&] { require_same_process({{"TF_CONFIG", tf}}, 0, 2); }).summary,
-            "process 0 of 1, local 0, worker 0, told by TF_CONFIG, is process 0 of 2 of MPI: "
-            "TF_CONFIG holds \"{\\\"cluster\\\":{\\\"worker\\\":[\\\"a:1\\\"]},\\\"task\\\":"
-            "{\\\"type\\\":\\\"worker\\\",\\\"index\\\":0}}\"");
-}
-
 TEST(Environments, AreReadFromEntries) {
   const char* const entries[] = {"RANK=1", "EMPTY=", "RANK=2", "no value", "A=b=c", nullptr};
   EXPECT_EQ(environment_from(entries), (Environment{{"RANK", "1"}, {"EMPTY", ""}, {"A", "b=c"}}));

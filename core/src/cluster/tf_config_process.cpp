@@ -91,4 +91,12 @@ std::optional<ProcessIdentity> told_by_tf_config(const Environment& environment,
                          .cluster = config.cluster};
 }
 
+int processes_without_task(const Environment& environment, CallSite site) {
+  const Variable variable = variable_of(environment, "TF_CONFIG");
+  if (!variable.is_set()) return 0;
+  const TfConfig config = TfConfig::parse(variable.value, site);
+  if (task_of(config, variable, site)) return 0;
+  return static_cast<int>(processes_of(config.cluster).size());
+}
+
 }  // namespace belfry::detail

@@ -12,4 +12,8 @@ namespace belfry::detail {
 /// cluster or no task. Throws: InvalidArgumentError (kInvalidArgument).
 std::optional<ProcessIdentity> told_by_tf_config(const Environment& environment, CallSite site);
 
+/// The number of processes of a TF_CONFIG without a task; 0 if the variable has a task, or is not
+/// set. Throws: InvalidArgumentError (kInvalidArgument).
+int processes_without_task(const Environment& environment, CallSite site);
+
 }  // namespace belfry::detail

@@ -19,6 +19,8 @@ namespace {
 const std::string kCluster =
     R"("cluster": {"worker": ["a:1", "b:1", "a:2"], "ps": ["p:1"], "chief": ["a:9"]})";
 
+const std::string kLoneWorker = R"("cluster": {"worker": ["a:1"], "ps": ["p:1"]})";
+
 std::string with_task(const std::string& job, const std::string& index) {
   return "{" + kCluster + R"(, "task": {"type": ")" + job + R"(", "index": )" + index + "}}";
 }
@@ -75,12 +77,27 @@ TEST(TfConfig, TakesAMasterForTheChief) {
 TEST(TfConfig, WithoutClusterOrTaskIsNoSource) {
   testing::asserts("SEM-202");
   for (const std::string& text :
-       {std::string("{}"), "{" + kCluster + "}",
+       {std::string("{}"), "{" + kLoneWorker + "}",
         std::string(R"({"cluster": {}, "task": {"type": "worker", "index": 0}})"),
-        "{" + kCluster + R"(, "task": {}})", "{" + kCluster + R"(, "task": null})",
-        "{" + kCluster + R"(, "task": {"type": null, "index": null}})"}) {
+        "{" + kLoneWorker + R"(, "task": {}})", "{" + kLoneWorker + R"(, "task": null})",
+        "{" + kLoneWorker + R"(, "task": {"type": null, "index": null}})"}) {
     EXPECT_EQ(told(text), ProcessIdentity{}) << text;
   }
+}
+
+// Each process would take itself for the only one.
+TEST(TfConfig, NeedsATaskInAClusterOfSeveralProcesses) {
+  testing::asserts("SEM-202");
+  for (const char* task : {"", R"(, "task": {})", R"(, "task": {"type": null, "index": null})"}) {
+    EXPECT_EQ(failure_of("{" + kCluster + task + "}"),
+              "the cluster has several processes, and no task names this process");
+  }
+  const Environment mpirun{{"OMPI_COMM_WORLD_RANK", "2"},
+                           {"OMPI_COMM_WORLD_SIZE", "4"},
+                           {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}};
+  Environment both = mpirun;
+  both["TF_CONFIG"] = "{" + kCluster + "}";
+  EXPECT_EQ(resolve(both), resolve(mpirun));
 }
 
 TEST(TfConfig, RefusesTasksThatAreNoProcessOfAGroup) {

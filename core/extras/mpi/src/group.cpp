@@ -12,6 +12,8 @@
 #include "rounds.h"
 #include "session.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <exception>
 #include <utility>
@@ -46,14 +48,17 @@ void require_options(const GroupOptions& options, CallSite site) {
       "write a number that is not below 0", site);
 }
 
-// The error of an environment with numbers that differ from MPI's; null without an error.
-std::exception_ptr compare(const std::optional<Environment>& environment, CallSite site) {
+// The error of a launcher with numbers that differ from MPI's; null without an error.
+std::exception_ptr compare(const GroupOptions& options, CallSite site) {
+  if (!options.check_launcher) return nullptr;
   int rank = 0;
   int size = 0;
   checked(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   checked(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
   try {
-    if (environment) require_same_process(*environment, rank, size, std::nullopt, site);
+    const Environment variables =
+        options.environment ? *options.environment : environment_from(environ);
+    require_same_process(variables, rank, size, std::nullopt, site);
     return nullptr;
   } catch (const Error&) {
     return std::current_exception();
@@ -103,6 +108,7 @@ std::string to_string(const GroupOptions& options) {
   }
   text.add("piece_bytes", options.piece_bytes, usual.piece_bytes);
   text.add("parts_from_bytes", options.parts_from_bytes, usual.parts_from_bytes);
+  text.add("check_launcher", options.check_launcher, usual.check_launcher);
   return text.text();
 }
 
@@ -123,7 +129,7 @@ void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite si
   const MPI_Comm own = duplicate(communicator, options.deadline, site);
   auto rounds = std::make_unique<Rounds>(own, options.deadline,
                                          static_cast<std::size_t>(options.piece_bytes));
-  const std::exception_ptr fault = compare(options.environment, site);
+  const std::exception_ptr fault = compare(options, site);
   ByteWriter out;
   out.put(options.deadline.as_milliseconds());
   out.text(own_host());

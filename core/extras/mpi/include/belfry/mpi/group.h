@@ -34,8 +34,10 @@ struct GroupOptions {
   std::int64_t piece_bytes = std::int64_t{1} << 20;
   /// Tensors of a reduction with at least this many bytes are exchanged in parts (SEM-220), from 0.
   std::int64_t parts_from_bytes = std::int64_t{1} << 13;
-  /// The variables of the launcher, for a comparison with the numbers of MPI (SEM-204). None: no
-  /// comparison.
+  /// Compares the variables of launchers with the numbers of MPI (SEM-204). False is for processes
+  /// without a common job, such as trainings of their own in the tasks of a Slurm step.
+  bool check_launcher = true;
+  /// The variables for the comparison. None: the environment of the process.
   std::optional<Environment> environment{};
 };
 
@@ -58,9 +60,10 @@ class Group final : public ProcessGroup, public ProcessParts {
   /// that has started MPI ends MPI with the last group, if all processes have taken leave.
   /// Order: blocks the host until all processes have called, at most the deadline once MPI is
   /// started. Throws: InvalidArgumentError (kInvalidArgument) for options outside their range, in
-  /// all processes for different deadlines, and for an environment with other numbers than MPI's;
-  /// PeerFailedError (kPeerFailed) if only the environments of others differ; ContextError
-  /// (kGroupContext) if MPI has ended, or was started by the program below MPI_THREAD_FUNNELED.
+  /// all processes for different deadlines, and for variables of launchers with numbers that are
+  /// not MPI's; PeerFailedError (kPeerFailed) if only the environments of others differ;
+  /// ContextError (kGroupContext) if MPI has ended, or was started by the program below
+  /// MPI_THREAD_FUNNELED.
   Group(int& argc, char**& argv, const GroupOptions& options = {},
         CallSite site = CallSite::here());
   /// The processes of a communicator of a program that has started MPI. As above; also throws
