@@ -25,14 +25,26 @@ Variable required(const Environment& environment, std::string_view name, CallSit
   return variable;
 }
 
+// The list of a variable. An error names the variable.
+template <class Read>
+auto list_of(const Variable& variable, const Read& read, CallSite site) {
+  try {
+    return read(variable.value, site);
+  } catch (const InvalidArgumentError& error) {
+    ErrorReport report = error.report();
+    report.summary = std::string(variable.name) + ": " + report.summary;
+    throw InvalidArgumentError(std::move(report));
+  }
+}
+
 // The addresses of the step's tasks, in the order of their numbers.
 std::vector<std::string> addresses_of(const Environment& environment, int first_port,
                                       CallSite site) {
   const Variable nodes = required(environment, "SLURM_STEP_NODELIST", site);
   const Variable per_node = required(environment, "SLURM_STEP_TASKS_PER_NODE", site);
   const Variable tasks = required(environment, "SLURM_STEP_NUM_TASKS", site);
-  const std::vector<std::string> hosts = slurm_hosts(nodes.value, site);
-  const std::vector<int> numbers = slurm_tasks_per_node(per_node.value, site);
+  const std::vector<std::string> hosts = list_of(nodes, slurm_hosts, site);
+  const std::vector<int> numbers = list_of(per_node, slurm_tasks_per_node, site);
   if (hosts.size() != numbers.size()) {
     per_node.fail("numbers of " + std::to_string(numbers.size()) + " hosts; " + nodes.text(),
                   kStartStep, site);

@@ -133,6 +133,14 @@ TEST(SlurmClusters, RefuseVariablesThatDisagree) {
             "SLURM_STEP_NUM_TASKS holds \"2000000000\": more than 1000000 tasks");
 }
 
+TEST(SlurmClusters, NameTheVariableOfAListThatCannotBeRead) {
+  testing::asserts("SEM-203");
+  EXPECT_EQ(cluster_failure(with("SLURM_STEP_NODELIST", "n[10-")),
+            "SLURM_STEP_NODELIST: list \"n[10-\", column 6: expected a number");
+  EXPECT_EQ(cluster_failure(with("SLURM_STEP_TASKS_PER_NODE", "2,0")),
+            "SLURM_STEP_TASKS_PER_NODE: list \"2,0\", column 4: a number is at least 1");
+}
+
 TEST(SlurmClusters, RefuseJobsAndPortsThatDoNotFit) {
   testing::asserts("SEM-203");
   const auto failure = [](const std::vector<std::pair<std::string, int>>& jobs, int port) {
