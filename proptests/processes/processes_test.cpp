@@ -70,6 +70,29 @@ TEST(Processes, NumberTheReplicasOfAllProcesses) {
   EXPECT_THAT(process_of_replica, ElementsAre(0, 0, 1, 1));
 }
 
+// Replicas 0 and 1, 2, and 3 to 5 are those of the processes.
+TEST(Processes, SayWhereTheReplicaOfAnotherProcessIs) {
+  testing::asserts("SEM-150");
+  const int process_of[] = {0, 0, 1, 2, 2, 2};
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const int rank = host.group().rank();
+    const auto losses = strategy.run([](ReplicaContext& replica) { return replica.replica_id(); });
+    for (int id = 0; id < 6; ++id) {
+      if (process_of[id] == rank) continue;
+      try {
+        std::ignore = losses[id];
+        ADD_FAILURE() << "no error for replica " << id;
+      } catch (const InvalidArgumentError& error) {
+        const std::string where =
+            "replica " + std::to_string(id) + " is in process " + std::to_string(process_of[id]);
+        EXPECT_THAT(error.what(),
+                    AllOf(HasSubstr(where), HasSubstr("this is process " + std::to_string(rank)),
+                          HasSubstr("for (const auto& loss : losses)"), HasSubstr("all_reduce")));
+      }
+    }
+  });
+}
+
 TEST(Processes, GiveMergeFunctionsTheValuesOfTheirReplicas) {
   testing::asserts("SEM-153");
   std::vector<std::vector<double>> seen(2);

@@ -37,12 +37,22 @@ void throw_no_component(int size, CallSite site) {
 void throw_absent_component(int replica, const Participants& present) {
   ErrorReport report;
   report.code = ErrorCode::kInvalidArgument;
-  report.summary = "replica " + std::to_string(replica) + " has no component: it took no part";
-  report.expected = "a replica among";
+  const std::string who = "replica " + std::to_string(replica);
+  report.summary = who + " has no component: it took no part";
+  report.expected = present.count() == 0 ? "no replica of this process" : "a replica among";
   for (int i = 0; i < present.count(); ++i) {
     report.expected += " " + std::to_string(present.id(i));
   }
   report.hint = "ask has(replica) first, or go over the components there are with for";
+  const ProcessTable* const processes = present.processes();
+  if (processes != nullptr && processes->process_of(replica) != processes->own) {
+    report.summary = who + " is in process " + std::to_string(processes->process_of(replica)) +
+                     ", and its component is there: this is process " +
+                     std::to_string(processes->own);
+    report.hint =
+        "go over the replicas of this process: for (const auto& loss : losses); or combine the "
+        "values of all processes in the run, with all_reduce or all_gather";
+  }
   throw InvalidArgumentError(std::move(report));
 }
 

@@ -58,7 +58,7 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
       if (takes_part(own.id(i))) ids.push_back(own.id(i));
     }
     if (ids.empty() && core.processes() == nullptr) throw_nobody_takes_part(site);
-    return {core.size(), std::move(ids)};
+    return {own, std::move(ids)};
   }
 }
 

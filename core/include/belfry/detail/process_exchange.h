@@ -65,6 +65,8 @@ class ProcessExchange {
   int replicas() const { return first_.back(); }
   /// The lowest replica of a process; process `processes()` gives the number of all replicas.
   int first_replica(int process) const { return first_[static_cast<std::size_t>(process)]; }
+  /// Of each process, and then the number of all replicas.
+  const std::vector<int>& first_replicas() const { return first_; }
   int process_of(int replica) const;
 
   // From begin_run to end_run, the first failed exchange ends all exchanges: later calls throw the

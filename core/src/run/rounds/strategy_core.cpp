@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -88,13 +87,9 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       reductions_(backend, devices_) {}
 
 void StrategyCore::join(ProcessExchange& processes) {
-  const int first = processes.first_replica(processes.rank());
-  const int end = processes.first_replica(processes.rank() + 1);
-  std::vector<int> ids(static_cast<std::size_t>(end - first));
-  std::iota(ids.begin(), ids.end(), first);
   // No replica follows the last process with devices.
-  first_replica_ = std::min(first, processes.replicas() - 1);
-  own_ = Participants(processes.replicas(), std::move(ids));
+  first_replica_ = std::min(processes.first_replica(processes.rank()), processes.replicas() - 1);
+  own_ = Participants(ProcessTable{processes.first_replicas(), processes.rank()});
   processes_ = &processes;
   std::vector<int> devices;
   for (int replica = 0; replica < size(); ++replica) devices.push_back(device_of(replica));
