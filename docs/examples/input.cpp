@@ -43,6 +43,7 @@ void datasets() {
   const auto shuffled = Dataset<int>::range(4).shuffle(1);
   for (const std::vector<int>& epoch : shuffled.repeat(2).batch(4)) print(epoch);
   for (const std::vector<int>& epoch : shuffled.batch(4)) print(epoch);
+  for (const std::vector<int>& epoch : shuffled.epoch(1).batch(4)) print(epoch);
   // [epochs]
   std::cout << '\n';
 
@@ -82,6 +83,17 @@ void shares() {
     std::cout << '\n';
   }
   // [each_batch]
+
+  heading("own_sizes");
+  // [own_sizes]
+  const auto own_sizes = Dataset<int>::range(10).batch(5).rebatch({3, 1, 1});
+  for (const auto& step : strategy.distribute_dataset(
+           own_sizes,
+           {.end_of_data = EndOfData::kDropPartialStep, .elements = ElementUse::kPerReplica})) {
+    for (const std::vector<int>& share : step) print(share);
+    std::cout << '\n';
+  }
+  // [own_sizes]
 
   heading("masked");
   // [masked]

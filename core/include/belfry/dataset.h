@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batch_types.h"
+#include "belfry/detail/dataset/recipe.h"
 #include "belfry/detail/reader_iterator.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
@@ -14,6 +15,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,22 +40,26 @@ class Dataset {
 
   /// The elements of a vector, in order.
   static Dataset from(std::vector<T> elements) {
+    detail::Recipe recipe = detail::recipe_of(elements);
     // Shared by all readers.
     auto shared = std::make_shared<const std::vector<T>>(std::move(elements));
-    return Dataset([shared](std::uint64_t) -> Reader { return detail::ElementReader<T>(shared); });
+    return Dataset([shared](std::uint64_t) -> Reader { return detail::ElementReader<T>(shared); })
+        .made_by(std::move(recipe));
   }
   /// The elements of readers. `start()` is called for each loop and returns a function that returns
   /// the next element as `std::optional<T>`.
   template <class F>
   static Dataset from_generator(F start) {
-    return Dataset(detail::generated<T>(std::move(start)));
+    return Dataset(detail::generated<T>(std::move(start)))
+        .made_by({"from_generator(unseen)", false});
   }
   /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`. Throws: InvalidArgumentError (kInvalidArgument) for a
   /// negative count.
   template <class F>
   static Dataset tabulate(std::int64_t count, F fn, CallSite site = CallSite::here()) {
     detail::require_at_least(0, count, "the count of tabulate", site);
-    return Dataset(detail::tabulated<T>(count, std::move(fn)));
+    return Dataset(detail::tabulated<T>(count, std::move(fn)))
+        .made_by({"tabulate(" + std::to_string(count) + ", unseen)", false});
   }
   /// Arguments without a count; the call does not compile.
   template <class... Args>
@@ -65,7 +71,9 @@ class Dataset {
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())
     requires std::integral<T>
   {
-    return tabulate(count, [](std::int64_t i) { return static_cast<T>(i); }, site);
+    return tabulate(
+               count, [](std::int64_t i) { return static_cast<T>(i); }, site)
+        .made_by({"range(" + std::to_string(count) + ")", true});
   }
 
   /// The elements that the readers of `start` give.
@@ -84,7 +92,7 @@ class Dataset {
       return Dataset<U>([start = start_, fn = std::move(fn)](std::uint64_t epoch) {
                return detail::MapReader<T, U, F>((*start)(epoch), fn);
              })
-          .marked(is_endless_, std::nullopt);
+          .marked(recipe_.then_unseen("map"), is_endless_, std::nullopt);
     } else {
       return Call::no_result();
     }
@@ -104,7 +112,7 @@ class Dataset {
                  return next;
                };
              })
-          .marked(is_endless_, std::nullopt);
+          .marked(recipe_.then_unseen("filter"), is_endless_, std::nullopt);
     } else {
       return *this;
     }
@@ -121,7 +129,8 @@ class Dataset {
     return Dataset<BatchOf<T>>([start = start_, size, drop, site](std::uint64_t epoch) {
              return detail::BatchReader<T>((*start)(epoch), size, drop, site);
            })
-        .marked(is_endless_, size);
+        .marked(recipe_.then("batch", std::to_string(size) + (drop ? ", drop" : "")), is_endless_,
+                size);
   }
   /// The same rows in batches of `sizes`, used cyclically; a size may be 0. A batch with fewer rows
   /// than its size is the last. Throws: InvalidArgumentError (kInvalidArgument) if a size is
@@ -132,10 +141,11 @@ class Dataset {
   {
     detail::require_sizes(sizes, site);
     const bool drop = remainder == Remainder::kDrop;
+    std::string words = detail::numbers_text(sizes) + (drop ? ", drop" : "");
     return Dataset([start = start_, sizes = std::move(sizes), drop, site](std::uint64_t epoch) {
              return Reader(detail::RebatchReader<T>((*start)(epoch), sizes, drop, site));
            })
-        .marked(is_endless_, std::nullopt);
+        .marked(recipe_.then("rebatch", words), is_endless_, std::nullopt);
   }
   /// Declares that batches have `size` rows, for instance after a `map` that keeps the rows.
   /// `batch` declares the size itself. Throws: InvalidArgumentError (kInvalidArgument) if `size` is
@@ -144,7 +154,8 @@ class Dataset {
     requires(detail::is_batch<T>())
   {
     detail::require_at_least(1, size, "the size of a batch", site);
-    return Dataset(*this).marked(is_endless_, size);
+    return Dataset(*this).marked(recipe_.then("with_batch_size", std::to_string(size)), is_endless_,
+                                 size);
   }
 
   /// All elements in an order drawn from `seed`: the same order in every loop, a new order in each
@@ -155,20 +166,23 @@ class Dataset {
     return Dataset([start = start_, seed](std::uint64_t epoch) -> Reader {
              return detail::ShuffleReader<T>((*start)(epoch), seed, epoch);
            })
-        .marked(false, batch_size_);
+        .marked(recipe_.then("shuffle", std::to_string(seed)), false, batch_size_);
   }
   /// The elements `times` times, or without end. An empty dataset stays empty.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a negative number.
   Dataset repeat(std::int64_t times, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, times, "the number of repetitions", site);
     return repeated(static_cast<std::uint64_t>(times))
-        .marked(is_endless_ && times != 0, batch_size_);
+        .marked(recipe_.then("repeat", std::to_string(times)), is_endless_ && times != 0,
+                batch_size_);
   }
-  Dataset repeat() const { return repeated(std::nullopt).marked(true, batch_size_); }
+  Dataset repeat() const {
+    return repeated(std::nullopt).marked(recipe_.then("repeat", ""), true, batch_size_);
+  }
   /// The elements of repetition `epoch` of `repeat`, for loops that count epochs themselves.
   Dataset epoch(std::uint64_t epoch) const {
     return Dataset([start = start_, epoch](std::uint64_t outer) { return (*start)(outer + epoch); })
-        .marked(is_endless_, batch_size_);
+        .marked(recipe_.then("epoch", std::to_string(epoch)), is_endless_, batch_size_);
   }
 
   /// `take`: the first `count` elements. `skip`: the elements after the first `count`.
@@ -180,7 +194,7 @@ class Dataset {
                return left-- > 0 ? reader() : std::nullopt;
              };
            })
-        .marked(false, batch_size_);
+        .marked(recipe_.then("take", std::to_string(count)), false, batch_size_);
   }
   /// The elements after the first `count`. Throws: as take.
   Dataset skip(std::int64_t count, CallSite site = CallSite::here()) const {
@@ -188,7 +202,7 @@ class Dataset {
     return Dataset([start = start_, count](std::uint64_t epoch) -> Reader {
              return detail::SkipReader<T>((*start)(epoch), count, 0);
            })
-        .marked(is_endless_, batch_size_);
+        .marked(recipe_.then_skip(count), is_endless_, batch_size_);
   }
   /// Every `count`-th element, from number `index` on: the part of a worker.
   /// Throws: InvalidArgumentError (kInvalidArgument) unless 0 <= index < count.
@@ -197,7 +211,8 @@ class Dataset {
     return Dataset([start = start_, count, index](std::uint64_t epoch) -> Reader {
              return detail::SkipReader<T>((*start)(epoch), index, count - 1);
            })
-        .marked(is_endless_, batch_size_);
+        .marked(recipe_.then("shard", std::to_string(count) + ", " + std::to_string(index)),
+                is_endless_, batch_size_);
   }
   /// Pairs of elements, up to the end of the shorter dataset.
   template <class U>
@@ -212,7 +227,13 @@ class Dataset {
                return Pair(std::move(*first), std::move(*with));
              };
            })
-        .marked(is_endless_ && other.is_endless_, std::nullopt);
+        .marked(recipe_.then_zip(other.recipe_), is_endless_ && other.is_endless_, std::nullopt);
+  }
+
+  /// The same elements under a name: words about what the functions of the program read, such as a
+  /// file and a seed. Several processes compare the words in place of functions (SEM-185).
+  Dataset named(const std::string& name) const {
+    return Dataset(*this).made_by({"\"" + name + "\"", true});
   }
 
   /// Reads from the start.
@@ -225,12 +246,20 @@ class Dataset {
   std::optional<std::int64_t> batch_size() const { return batch_size_; }
   /// Whether the dataset is known to have no end.
   bool is_endless() const { return is_endless_; }
+  /// For belfry itself: the calls that made the dataset.
+  const detail::Recipe& recipe() const { return recipe_; }
 
  private:
   template <class U>
   friend class Dataset;
 
-  Dataset marked(bool is_endless, std::optional<std::int64_t> batch_size) && {
+  Dataset made_by(detail::Recipe recipe) && {
+    recipe_ = std::move(recipe);
+    return std::move(*this);
+  }
+  Dataset marked(detail::Recipe recipe, bool is_endless,
+                 std::optional<std::int64_t> batch_size) && {
+    recipe_ = std::move(recipe);
     is_endless_ = is_endless;
     batch_size_ = batch_size;
     return std::move(*this);
@@ -243,6 +272,7 @@ class Dataset {
 
   // Shared by copies, and by datasets that are made by methods.
   std::shared_ptr<const Start> start_;
+  detail::Recipe recipe_{"start(unseen)", false};
   std::optional<std::int64_t> batch_size_;
   bool is_endless_ = false;
 };

@@ -78,8 +78,9 @@ DistributedDataset<B>::DistributedDataset(Strategy& strategy, Dataset<B> dataset
     if (options.split == BatchSplit::kEachBatch) {
       detail::require_filled_parts(size, detail::parts_of(options, replicas), options, site);
     } else {
-      source_.sizes =
-          batch_sizes_for_worker(size, options.num_workers, replicas, options.worker, site);
+      const bool has_all = source_.part.is_whole;  // The shares of all workers.
+      source_.sizes = batch_sizes_for_worker(size, has_all ? 1 : options.num_workers, replicas,
+                                             has_all ? 0 : options.worker, site);
       detail::require_enough_rows(source_.sizes, replicas, options.end_of_data, site);
     }
   }

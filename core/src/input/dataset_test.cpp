@@ -259,6 +259,59 @@ TEST(Dataset, KnowsTheSizeOfItsBatchesWhereBatchSaidSo) {
   EXPECT_EQ(Dataset<Ints>::from({{1, 2}}).with_batch_size(2).batch_size(), 2);
 }
 
+TEST(Dataset, TellsHowItIsMade) {
+  testing::asserts("SEM-185");
+  const auto words = [](const auto& dataset) { return dataset.recipe().words(); };
+  EXPECT_EQ(words(range(9).shuffle(7).epoch(2).repeat(3).batch(4)),
+            "range(9).shuffle(7).epoch(2).repeat(3).batch(4)");
+  EXPECT_EQ(words(range(9).take(5).skip(1).shard(3, 2).batch(2, Remainder::kDrop).rebatch({3, 1})),
+            "range(9).take(5).skip(1).shard(3, 2).batch(2, drop).rebatch(3, 1)");
+  EXPECT_EQ(words(range(9).repeat().batch(2).with_batch_size(2)),
+            "range(9).repeat().batch(2).with_batch_size(2)");
+  EXPECT_EQ(words(range(2).zip(range(3).skip(1))), "range(2).zip(range(3).skip(1))");
+  const auto same = [](int i) { return i; };
+  EXPECT_EQ(words(range(2).map(same).filter([](int) { return true; })),
+            "range(2).map(unseen).filter(unseen)");
+  EXPECT_EQ(words(Dataset<int>::tabulate(4, same)), "tabulate(4, unseen)");
+  EXPECT_EQ(words(range(2).map(same).named("a.bin").batch(2)), "\"a.bin\".batch(2)");
+  EXPECT_TRUE(range(2).batch(1).recipe().is_seen());
+  EXPECT_FALSE(range(2).map(same).batch(1).recipe().is_seen());
+  EXPECT_TRUE(range(2).zip(range(3).skip(1)).recipe().skips());
+  EXPECT_FALSE(range(2).skip(0).recipe().skips());
+}
+
+TEST(Dataset, TellsItsElementsByASample) {
+  testing::asserts("SEM-185");
+  const auto digest = [](const auto& elements) {
+    return Dataset<std::decay_t<decltype(elements.front())>>::from(elements).recipe().digest();
+  };
+  const std::vector<std::string> files{"/a/x.csv", "y.csv"};
+  EXPECT_EQ(digest(files), digest(std::vector<std::string>{"/b/c/x.csv", "/a/y.csv"}));
+  EXPECT_NE(digest(files), digest(std::vector<std::string>{"/a/x.csv", "z.csv"}));
+  EXPECT_EQ(digest(Ints{1, 2, 3}), digest(Ints{1, 2, 3}));
+  for (std::size_t place = 0; place < 3; ++place) {
+    Ints other{1, 2, 3};
+    other[place] = 9;
+    EXPECT_NE(digest(Ints{1, 2, 3}), digest(other)) << place;
+  }
+  EXPECT_NE(digest(std::vector<std::pair<int, std::string>>{{1, "a"}}),
+            digest(std::vector<std::pair<int, std::string>>{{1, "b"}}));
+  EXPECT_FALSE(Dataset<Tensor<float>>::from({}).recipe().is_seen());
+}
+
+// The middle of a long text is left out, and counts.
+TEST(Dataset, TellsLongRecipesInShort) {
+  const auto many = [](int seed) {
+    Dataset<int> data = range(9);
+    for (int i = 0; i < 100; ++i)
+      data = data.shuffle(static_cast<std::uint64_t>(i == 50 ? seed : 3));
+    return data.recipe();
+  };
+  EXPECT_LT(many(1).words().size(), 400U);
+  EXPECT_EQ(many(1).words(), many(2).words());
+  EXPECT_NE(many(1).digest(), many(2).digest());
+}
+
 TEST(Dataset, RefusesImpossibleNumbers) {
   const std::function<void()> mistakes[] = {[] { range(3).batch(0); },
                                             [] { range(3).take(-1); },

@@ -3,19 +3,19 @@
 
 #include "belfry/detail/process_steps.h"
 
-#include "belfry/detail/byte_stream.h"
 #include "belfry/detail/process_exchange.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/error.h"
 
+#include <cstddef>
 #include <exception>
-#include <optional>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::detail {
 namespace {
-
-constexpr const char* kRead = "a step of a distributed dataset";
 
 // The processes with replicas: the readers of parts of the data.
 struct Pipelines {
@@ -53,6 +53,32 @@ void require_workers(const ProcessExchange& processes, const DistributeOptions& 
       site);
 }
 
+void require_equal_steps(const DistributeOptions& options, bool is_made_here, CallSite site) {
+  const auto refuse = [&](const std::string& what, const std::string& hint) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument, what, hint, site);
+  };
+  if (is_made_here) {
+    refuse("the steps of an input function cannot be equal for workers that do not know each other",
+           "use distribute_dataset with the data of all workers, or strategies over processes");
+  }
+  if (options.end_of_data == EndOfData::kMaskReplicas) {
+    refuse("a worker has no step if all of its replicas are masked",
+           "drop or pad the partial step, for equally many steps of each worker");
+  }
+}
+
+// The shares of a worker in the steps of one strategy with the replicas of all workers.
+InputPart part_of_worker(int replicas, const DistributeOptions& options) {
+  std::vector<int> ids(static_cast<std::size_t>(replicas));
+  const int first = options.worker * replicas;
+  std::iota(ids.begin(), ids.end(), first);
+  const int shares = options.num_workers * replicas;
+  return {.own = Participants(shares, std::move(ids)),
+          .shares = shares,
+          .is_whole = true,
+          .first = first};
+}
+
 void require_equal_counts(const ProcessExchange& processes, CallSite site) {
   const int first = processes.process_of(0);
   const int usual = processes.first_replica(first + 1);
@@ -70,32 +96,34 @@ void require_equal_counts(const ProcessExchange& processes, CallSite site) {
   }
 }
 
-[[noreturn]] void throw_no_batch_to_pad(int process, CallSite site) {
-  throw InvalidArgumentError(
-      ErrorCode::kInvalidArgument,
-      "process " + std::to_string(process) + " has no batch, and other processes have batches",
-      "give every process at least a batch, or drop partial steps", site);
-}
-
-[[noreturn]] void throw_recipes_differ(const std::string& recipes, CallSite site) {
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             "processes distribute different datasets: " + recipes,
-                             "make the same dataset with the same options in every process", site);
-}
-
 }  // namespace
 
 InputPart input_part(StrategyCore& core, const DistributeOptions& options, bool is_made_here,
                      CallSite site) {
   const ProcessExchange* const processes = core.processes();
-  if (processes == nullptr) return {core.own(), core.size(), false};
-  const bool is_part = is_made_here || options.num_workers != 1;
+  if (processes == nullptr) {
+    const bool is_whole = options.equal_steps && options.num_workers != 1;
+    if (is_whole) require_equal_steps(options, is_made_here, site);
+    // Parts of each batch are counted through all workers already.
+    if (!is_whole || options.split == BatchSplit::kEachBatch) {
+      return {.own = core.own(), .shares = core.size()};
+    }
+    return part_of_worker(core.size(), options);
+  }
+  const bool is_part = is_made_here || (options.num_workers != 1 && !options.equal_steps);
   if (options.num_workers != 1) require_workers(*processes, options, site);
-  if (!is_part) return {core.own(), core.size(), true};
+  if (!is_part) return {.own = core.own(), .shares = core.size(), .is_whole = true};
   if (!is_made_here && options.elements == ElementUse::kGlobalBatch) {
     require_equal_counts(*processes, site);
   }
-  return {core.own(), core.own().count(), false};
+  const bool has_all_data = options.split == BatchSplit::kEachBatch;
+  InputPart part{.own = core.own(), .shares = core.own().count()};
+  if (is_made_here) {
+    part.comparison = DataComparison::kNone;
+  } else if (!has_all_data) {
+    part.comparison = DataComparison::kParts;
+  }
+  return part;
 }
 
 InputContext input_context(StrategyCore& core, const DistributeOptions& options, CallSite site) {
@@ -106,38 +134,6 @@ InputContext input_context(StrategyCore& core, const DistributeOptions& options,
   if (options.num_workers != 1) require_workers(*processes, options, site);
   const Pipelines pipelines = pipelines_of(*processes);
   return {pipelines.count, pipelines.own, core.size()};
-}
-
-StepEnd agree_on_step(StrategyCore& core, StepEnd own, const std::string& recipe, CallSite site) {
-  if (core.processes() == nullptr) return own;
-  ByteWriter out;
-  out.put(own.has_nothing);
-  // A process without shares knows nothing of the end.
-  out.put(own.takes_shares && (own.is_partial || own.has_nothing));
-  out.put(own.lacks_empty);
-  out.put(own.takes_shares);
-  out.text(recipe);
-  StepEnd all{.has_nothing = true};
-  std::optional<std::string> first;
-  int lacking = -1;
-  std::string recipes;
-  bool same = true;
-  const std::vector<Bytes> sent = core.processes()->values(kRead, site, out.bytes());
-  for (std::size_t process = 0; process < sent.size(); ++process) {
-    ByteReader in(sent[process]);
-    all.has_nothing = in.get<bool>() && all.has_nothing;
-    all.is_partial = in.get<bool>() || all.is_partial;
-    if (in.get<bool>() && lacking < 0) lacking = static_cast<int>(process);
-    const bool takes_shares = in.get<bool>();
-    const std::string text = in.text();
-    if (!takes_shares) continue;
-    if (!first) first = text;
-    same = same && text == *first;
-    recipes += (recipes.empty() ? "" : "; ") + text + " in process " + std::to_string(process);
-  }
-  if (!same) throw_recipes_differ(recipes, site);
-  if (lacking >= 0 && !all.has_nothing) throw_no_batch_to_pad(lacking, site);
-  return all;
 }
 
 void tell_failed_step(StrategyCore& core, CallSite site) noexcept {

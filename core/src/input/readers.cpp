@@ -49,6 +49,14 @@ void require_sizes(const std::vector<std::int64_t>& sizes, CallSite site) {
   refuse("no size of rebatch is positive", "give at least one size above 0", site);
 }
 
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) {
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  }
+  return text;
+}
+
 void throw_endless(const char* what, CallSite site) {
   refuse(std::string(what) + " of a dataset without end",
          "call it before repeat(), or take(n) elements first", site);

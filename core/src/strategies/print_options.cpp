@@ -94,6 +94,7 @@ std::string to_string(const DistributeOptions& options) {
   text.add("num_workers", options.num_workers, usual.num_workers);
   text.add("worker", options.worker, usual.worker);
   text.add("split", options.split, usual.split, {"belfry::BatchSplit", kSplits});
+  text.add("equal_steps", options.equal_steps, usual.equal_steps);
   return text.text();
 }
 

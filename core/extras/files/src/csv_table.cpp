@@ -142,7 +142,7 @@ HostArray CsvTable::parse_numbers(DType dtype, std::span<const std::int64_t> col
       throw_no_number(row, column, dtype, outcome == detail::NumberText::kOutOfRange, site);
     }
   }
-  return {dtype, Shape{num_rows_, width}, std::move(bytes), site};
+  return HostArray(dtype, Shape{num_rows_, width}, std::move(bytes), site).from_file(name_);
 }
 
 std::string to_string(const CsvOptions& options) {

@@ -3,10 +3,15 @@
 
 #include "belfry/files/host_array.h"
 
+#include "belfry/detail/dataset/recipe.h"
 #include "belfry/error.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -25,6 +30,23 @@ HostArray::HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes, Cal
                                "make it an array of uint8", site);
   }
   bytes_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+}
+
+HostArray HostArray::from_file(const std::string& path) && {
+  file_ = detail::file_name_of(path);
+  return std::move(*this);
+}
+
+std::string HostArray::words() const {
+  constexpr std::size_t kMost = 64;
+  std::vector<std::uint8_t> sample;
+  // An odd distance meets all bytes of numbers, not only the lowest.
+  const std::size_t apart = (bytes_->size() / kMost) | 1U;
+  for (std::size_t at = 0; at < bytes_->size(); at += apart) {
+    sample.push_back(std::to_integer<std::uint8_t>((*bytes_)[at]));
+  }
+  return file_ + " " + to_string(*this) + ", sample " +
+         detail::ElementSample<std::vector<std::uint8_t>>({sample}).text();
 }
 
 void HostArray::require(DType dtype, std::int64_t begin, std::int64_t count, CallSite site) const {

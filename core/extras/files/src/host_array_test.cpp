@@ -4,6 +4,7 @@
 #include "belfry/files/host_array.h"
 
 #include "belfry/error.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -20,6 +22,7 @@ namespace {
 using testing::code_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 template <class T>
 HostArray array_of(Shape shape, const std::vector<T>& values) {
@@ -51,6 +54,26 @@ TEST(HostArray, HasElementsRowsAndValues) {
   EXPECT_THAT(all(array_of<float>({2, 0}, {}).rows<float>()), ElementsAre(IsEmpty(), IsEmpty()));
   const HostArray flags(DType::kBool, {2}, {std::byte{1}, std::byte{0}});
   EXPECT_THAT(flags.values<bool>(), ElementsAre(true, false));
+}
+
+// Several processes compare the words of datasets (SEM-185).
+TEST(HostArray, IsNamedInItsDatasets) {
+  testing::asserts("SEM-185");
+  std::vector<float> numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  std::vector<float> next = numbers;
+  for (float& number : next) number += 1000;
+  const auto read = [](const std::vector<float>& values, const char* path) {
+    return array_of<float>({1000}, values).from_file(path).elements<float>().recipe();
+  };
+  const detail::Recipe one = read(numbers, "/data/of/host0/part-0.npy");
+  EXPECT_TRUE(one.is_seen());
+  EXPECT_THAT(one.words(), StartsWith("\"part-0.npy float32[1000], sample "));
+  EXPECT_EQ(one.digest(), read(numbers, "/mnt/part-0.npy").digest());
+  EXPECT_NE(one.digest(), read(numbers, "/data/of/host0/part-1.npy").digest());
+  EXPECT_NE(one.digest(), read(next, "/data/of/host0/part-0.npy").digest());
+  EXPECT_THAT(array_of<float>({2}, {1, 2}).rows<float>().recipe().words(),
+              StartsWith("\"array float32[2], sample "));
 }
 
 TEST(HostArray, RefusesWhatDoesNotFit) {

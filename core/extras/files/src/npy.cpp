@@ -42,7 +42,7 @@ class NpyReader {
     }
     if (header.dtype == DType::kBool) require_booleans(bytes, begin);
     if (header.is_fortran) bytes = row_major(bytes, header);
-    return {header.dtype, Shape(header.extents), std::move(bytes)};
+    return HostArray(header.dtype, Shape(header.extents), std::move(bytes)).from_file(name_);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "belfry/distributed_values.h"
 #include "belfry/strategy.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -33,120 +34,141 @@ struct DatasetSource {
   std::vector<std::int64_t> sizes{};
 };
 
-/// Reads steps, up to `prefetch` of them ahead.
+/// Reads steps, up to `prefetch` of them ahead. Several processes agree on a step when the step is
+/// handed out, so that they may read ahead by different numbers of steps.
 template <class B>
 class DatasetReader {
  public:
   explicit DatasetReader(DatasetSource<B> source) : source_(std::move(source)) {}
 
   std::optional<PerReplica<B>> operator()() {
-    source_.strategy->cross_replica().core().require_cross("reading a distributed dataset",
-                                                           source_.site);
+    core().require_cross("reading a distributed dataset", source_.site);
     const Scope scope = source_.strategy->scope(source_.site);
-    // Not in the constructor, since the functions of the dataset are called.
-    if (!steps_) telling_failures([this] { start(); });
-    while (!ended_ && static_cast<int>(ready_.size()) <= source_.options.prefetch) read_ahead();
-    if (ready_.empty()) return std::nullopt;
+    try {
+      // Not in the constructor, since the functions of the dataset are called.
+      if (!steps_) start();
+      while (!ended_ && static_cast<int>(ready_.size()) <= source_.options.prefetch) read_ahead();
+      if (ready_.empty()) return std::nullopt;
+      if (ready_.front().failure) {
+        std::rethrow_exception(std::exchange(ready_, {}).front().failure);
+      }
+    } catch (...) {
+      // A failure takes the place of the exchange about the step.
+      tell_failed_step(core(), source_.site);
+      throw;
+    }
     Prepared next = std::move(ready_.front());
     ready_.pop_front();
-    if (next.failure) std::rethrow_exception(next.failure);
-    TensorFeed::arrive(std::move(next.on_the_way));
-    return std::move(next.step);
+    return handed_out(std::move(next));
   }
 
  private:
   struct Prepared {
-    std::optional<PerReplica<B>> step;
+    Step<B> step;
+    bool is_placed = false;
     TensorFeed::Parcel on_the_way;
     std::exception_ptr failure;  // Thrown when the step is due.
   };
 
   StrategyCore& core() const { return source_.strategy->cross_replica().core(); }
+  bool is_one_process() const { return core().processes() == nullptr; }
+  bool pads() const { return source_.options.end_of_data == EndOfData::kPadWithEmpties; }
+  bool drops() const { return source_.options.end_of_data == EndOfData::kDropPartialStep; }
 
   void start() {
+    if (!is_one_process()) recipe_ = recipe_of_steps();
     if (source_.part.shares == 0) {
       steps_ = [] { return Step<B>(); };
       return;
     }
     steps_ = steps_of(source_.dataset.read(), source_.sizes, source_.part.shares, source_.options,
                       source_.site);
-    if (core().processes() == nullptr) return;
-    recipe_ = to_string(source_.options.end_of_data) + ", " + to_string(source_.options.elements) +
-              ", " + to_string(source_.options.split) + ", prefetch " +
-              std::to_string(source_.options.prefetch);
-    const auto size = source_.dataset.batch_size();
-    if (size) recipe_ += ", batches of " + std::to_string(*size);
   }
 
-  // A failure takes the place of the exchange about the step.
-  template <class F>
-  void telling_failures(const F& fn) {
-    try {
-      fn();
-    } catch (...) {
-      tell_failed_step(core(), source_.site);
-      throw;
-    }
+  StepRecipe recipe_of_steps() const {
+    std::string options = to_string(source_.options.end_of_data) + ", " +
+                          to_string(source_.options.elements) + ", " +
+                          to_string(source_.options.split);
+    const auto size = source_.dataset.batch_size();
+    if (size) options += ", batches of " + std::to_string(*size);
+    return {std::move(options), source_.dataset.recipe(), source_.part.comparison, drops()};
   }
 
   void read_ahead() {
     Prepared next;
     try {
-      next.step = next_step(next.on_the_way);
-      ended_ = !next.step;
+      next.step = steps_();
+      const bool is_last = next.step.has_nothing() || (drops() && next.step.is_partial);
+      // Another process may have rows after the data of this process.
+      ended_ = is_last && (is_one_process() || (drops() && source_.part.shares > 0));
+      if (is_last && is_one_process()) return;
+      if (is_one_process() && next.step.empty > 0 && pads()) {
+        fill_with_empties(next.step, empty_, source_.site);
+      }
+      keep_empty(next.step);
+      if (!is_last && (is_one_process() || source_.options.prefetch > 0)) place_shares(next);
     } catch (...) {
       ended_ = true;
       next.failure = std::current_exception();
     }
-    if (next.step || next.failure) ready_.push_back(std::move(next));
+    ready_.push_back(std::move(next));
   }
 
-  std::optional<PerReplica<B>> next_step(TensorFeed::Parcel& parcel) {
-    Step<B> step;
-    telling_failures([&] {
-      step = steps_();
-      keep_empty(step);
-    });
-    const StepEnd own{.has_nothing = step.has_nothing(),
-                      .is_partial = step.is_partial,
-                      .lacks_empty = lacks_empty(step),
+  std::optional<PerReplica<B>> handed_out(Prepared next) {
+    const StepEnd own{.has_nothing = next.step.has_nothing(),
+                      .is_partial = next.step.is_partial,
+                      .lacks_empty = lacks_empty(next.step),
                       .takes_shares = source_.part.shares > 0};
-    const StepEnd end = agree_on_step(core(), own, recipe_, source_.site);
-    if (end.has_nothing) return std::nullopt;
-    if (end.is_partial && source_.options.end_of_data == EndOfData::kDropPartialStep)
-      return std::nullopt;
-    if (step.empty > 0 && source_.options.end_of_data == EndOfData::kPadWithEmpties) {
-      fill_with_empties(step, empty_, source_.site);
-    }
-    return placed(std::move(step), parcel);
+    const StepEnd end = agree_on_step(core(), own, number_, recipe_, source_.site);
+    ++number_;
+    if (end.has_nothing || (end.is_partial && drops())) return std::nullopt;
+    if (next.step.empty > 0 && pads()) pad(next);
+    if (!next.is_placed) place_shares(next);
+    TensorFeed::arrive(std::move(next.on_the_way));
+    return own_shares(std::move(next.step));
   }
 
-  PerReplica<B> placed(Step<B> step, TensorFeed::Parcel& parcel) {
+  // The shares that are there already stay in their places.
+  void pad(Prepared& next) {
+    std::vector<int> absent;
+    for (int index = 0; index < source_.part.shares; ++index) {
+      if (!next.step.shares[static_cast<std::size_t>(index)]) absent.push_back(index);
+    }
+    fill_with_empties(next.step, empty_, source_.site);
+    if (!next.is_placed) return;
+    for (const int index : absent) place_share(next, index);
+  }
+
+  void place_shares(Prepared& next) {
+    for (int index = 0; index < source_.part.shares; ++index) place_share(next, index);
+    next.is_placed = true;
+  }
+
+  void place_share(Prepared& next, int index) {
+    std::optional<B>& share = next.step.shares[static_cast<std::size_t>(index)];
+    if (!share || !source_.part.has(index)) return;
+    const Placement target = source_.strategy->placement(source_.part.replica_of(index));
+    place(*share, [&](const AnyTensor& tensor) {
+      return source_.options.prefetch == 0 ? tensor.copy_to(target)
+                                           : feed_.send(tensor, target, next.on_the_way);
+    });
+  }
+
+  PerReplica<B> own_shares(Step<B> step) {
     std::vector<int> ids;
     ReplicaArray<B> shares(source_.part.shares - step.empty);
     for (int index = 0; index < source_.part.shares; ++index) {
-      const int replica = source_.part.replica_of(index);
       std::optional<B>& share = step.shares[static_cast<std::size_t>(index)];
-      if (!share || !source_.part.own.has(replica)) continue;
-      ids.push_back(replica);
-      const Placement target = source_.strategy->placement(replica);
-      place(*share, [&](const AnyTensor& tensor) {
-        return source_.options.prefetch == 0 ? tensor.copy_to(target)
-                                             : feed_.send(tensor, target, parcel);
-      });
+      if (!share || !source_.part.has(index)) continue;
+      ids.push_back(source_.part.replica_of(index));
       shares.emplace_back(std::move(*share));
     }
-    const int replicas = source_.strategy->num_replicas();
-    return PerReplica<B>(std::move(shares), Participants(replicas, std::move(ids)));
+    return PerReplica<B>(std::move(shares), Participants(core().own(), std::move(ids)));
   }
 
-  // Over several processes, another process may have rows after the data of this process.
   void keep_empty(Step<B>& step) {
     if constexpr (is_batch<B>()) {
-      if (core().processes() == nullptr ||
-          source_.options.end_of_data != EndOfData::kPadWithEmpties) {
-        return;
-      }
+      if (is_one_process() || !pads()) return;
       for (std::optional<B>& share : step.shares) {
         if (!share) continue;
         if (!empty_) empty_ = move_rows(*share, 0, 0);
@@ -155,14 +177,14 @@ class DatasetReader {
     }
   }
   bool lacks_empty(const Step<B>& step) const {
-    return source_.options.end_of_data == EndOfData::kPadWithEmpties && step.has_nothing() &&
-           source_.part.shares > 0 && !empty_;
+    return pads() && step.has_nothing() && source_.part.shares > 0 && !empty_;
   }
 
   DatasetSource<B> source_;
-  StepReaderOf<B> steps_;   // Empty before the first step.
-  std::string recipe_;      // Compared between processes.
-  std::optional<B> empty_;  // A batch without rows.
+  StepReaderOf<B> steps_;     // Empty before the first step.
+  StepRecipe recipe_;         // Of several processes.
+  std::optional<B> empty_;    // A batch without rows.
+  std::uint64_t number_ = 0;  // Of the next step.
   TensorFeed feed_;
   std::deque<Prepared> ready_;
   bool ended_ = false;

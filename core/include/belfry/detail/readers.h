@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ namespace belfry::detail {
 void require_at_least(std::int64_t least, std::int64_t value, const char* what, CallSite site);
 void require_shard(std::int64_t count, std::int64_t index, CallSite site);
 void require_sizes(const std::vector<std::int64_t>& sizes, CallSite site);
+/// `3, 1, 1`.
+std::string numbers_text(const std::vector<std::int64_t>& numbers);
 [[noreturn]] void throw_endless(const char* what, CallSite site);
 
 /// 0 to count - 1 in an order drawn from `seed` and `epoch`, each order equally likely.

@@ -55,6 +55,9 @@ struct DistributeOptions {
   /// the data are in memory. With `kEachBatch` the dataset of every worker holds the data of all
   /// workers.
   BatchSplit split = BatchSplit::kEvenSizes;
+  /// Whether all of `num_workers` strategies take equally many steps: the dataset of every worker
+  /// holds the data of all workers, and each strategy takes its shares of each step (SEM-95).
+  bool equal_steps = false;
 };
 
 /// The options as an initializer that compiles, without members of their usual value:

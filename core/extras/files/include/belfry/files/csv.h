@@ -85,7 +85,8 @@ class CsvTable {
   template <Element T>
   HostArray numbers_of(std::int64_t column, CallSite site = CallSite::here()) const {
     const HostArray array = numbers<T>(column, column + 1, site);
-    return {array.dtype(), Shape{num_rows_}, {array.bytes().begin(), array.bytes().end()}};
+    return HostArray(array.dtype(), Shape{num_rows_}, {array.bytes().begin(), array.bytes().end()})
+        .from_file(name_);
   }
   template <Element T>
   HostArray numbers_of(std::string_view name, CallSite site = CallSite::here()) const {

@@ -47,9 +47,10 @@ class HostArray {
   template <Element T>
   Dataset<T> elements(CallSite site = CallSite::here()) const {
     require_rank(true, dtype_of<T>(), site);
-    return Dataset<T>::tabulate(shape_.count(), [array = *this](std::int64_t index) {
+    const auto element = [array = *this](std::int64_t index) {
       return array.template load<T>(index);
-    });
+    };
+    return Dataset<T>::tabulate(shape_.count(), element).named(words());
   }
   /// The elements of each index of the first axis. Throws: InvalidArgumentError (kDType, kShape).
   template <Element T>
@@ -57,12 +58,19 @@ class HostArray {
     require_rank(false, dtype_of<T>(), site);
     const std::int64_t rows = shape_.extent(0);
     const std::int64_t width = rows == 0 ? 0 : shape_.count() / rows;
-    return Dataset<std::vector<T>>::tabulate(rows, [array = *this, width, site](std::int64_t row) {
+    const auto elements_of = [array = *this, width, site](std::int64_t row) {
       return array.template slice<T>(row * width, width, site);
-    });
+    };
+    return Dataset<std::vector<T>>::tabulate(rows, elements_of).named(words());
   }
 
+  /// For readers of files: the array with the name of its file, for the words of datasets.
+  HostArray from_file(const std::string& path) &&;
+
  private:
+  // The file, element type, shape and a sample of the elements, as processes compare datasets
+  // (SEM-185).
+  std::string words() const;
   // Throws unless the element type is `dtype` and elements [begin, begin + count) exist.
   void require(DType dtype, std::int64_t begin, std::int64_t count, CallSite site) const;
   void require_rank(bool exactly_one, DType dtype, CallSite site) const;
@@ -82,6 +90,7 @@ class HostArray {
     return values;
   }
 
+  std::string file_{"array"};  // Without its folders.
   DType dtype_;
   Shape shape_;
   // Shared by copies and by the datasets made from the array.

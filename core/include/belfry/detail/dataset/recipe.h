@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/containers.h"
+#include "belfry/detail/host_values.h"
+#include "belfry/detail/nest_traits.h"
+#include "belfry/dtype.h"
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry::detail {
+
+/// The calls that make a dataset, as text: `range(12).shuffle(7).batch(6)`. Processes compare the
+/// texts (SEM-185). The work of functions of the program is unseen. The middle of a long text is left
+/// out; the digest is of the whole text.
+class Recipe {
+ public:
+  Recipe() = default;
+  /// A source: `range(12)`. `is_seen`: datasets with equal words have equal elements.
+  Recipe(std::string source, bool is_seen);
+
+  /// The recipe after a further call.
+  Recipe then(std::string_view call, std::string_view arguments) const;
+  /// The recipe after a call of a function of the program.
+  Recipe then_unseen(std::string_view call) const;
+  Recipe then_zip(const Recipe& other) const;
+  Recipe then_skip(std::int64_t count) const;
+
+  const std::string& words() const { return words_; }
+  std::uint64_t digest() const { return digest_; }
+  /// Whether datasets with equal digests have equal elements.
+  bool is_seen() const { return is_seen_; }
+  /// Whether elements were skipped: the rest may be empty.
+  bool skips() const { return skips_; }
+
+ private:
+  void add(std::string_view text);
+
+  std::string words_;
+  std::uint64_t digest_ = 0;
+  bool is_seen_ = false;
+  bool skips_ = false;
+};
+
+/// The name of a file without its folders.
+std::string_view file_name_of(std::string_view path);
+std::string hexadecimal(std::uint64_t number);
+
+/// A digest of some elements of a vector: numbers, and texts without folders, for files may be in
+/// other folders on other hosts.
+template <class T>
+class ElementSample {
+ public:
+  explicit ElementSample(const std::vector<T>& elements) {
+    constexpr std::size_t kMost = 8;  // Reading all would take as long as a loop.
+    const std::size_t count = std::min(elements.size(), kMost);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t index = count == 1 ? 0 : i * (elements.size() - 1) / (count - 1);
+      const T& element = elements[index];  // std::vector<bool> gives a value.
+      add(element);
+    }
+  }
+  /// Empty if the elements have neither numbers nor texts.
+  std::string text() const { return digest_.value() == 0 ? "" : hexadecimal(digest_.value()); }
+
+ private:
+  template <class E>
+  void add(const E& value) {
+    if constexpr (Element<E> || is_numeric_vector<E>()) {
+      digest_.add(value);
+    } else if constexpr (std::convertible_to<const E&, std::string_view>) {
+      add_text(file_name_of(value));
+    } else if constexpr (requires { value.filename().string(); }) {
+      add_text(value.filename().string());
+    } else if constexpr (is_container<E>()) {
+      for_each_child(value, [this](const auto& child) { this->add(child); });
+    }
+  }
+  void add_text(std::string_view text) {
+    digest_.add(std::vector<std::uint8_t>(text.begin(), text.end()));
+  }
+
+  HostDigest digest_;
+};
+
+/// The recipe of a vector of elements: `from(12 elements, sample 9f3c2a1b00c4d5e6)`.
+template <class T>
+Recipe recipe_of(const std::vector<T>& elements) {
+  const std::string sample = ElementSample<T>(elements).text();
+  const std::string count = std::to_string(elements.size()) + " elements";
+  return sample.empty() ? Recipe("from(" + count + ", unseen)", false)
+                        : Recipe("from(" + count + ", sample " + sample + ")", true);
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/dataset/recipe.h"
+
+namespace belfry::detail {
+namespace {
+
+// Of a text; the numbers are those of FNV-1a.
+constexpr std::uint64_t kStart = 0xcbf29ce484222325;
+constexpr std::uint64_t kPrime = 0x100000001b3;
+
+constexpr std::size_t kMostWords = 300;
+constexpr std::size_t kFront = 100;  // Kept of a longer text.
+
+}  // namespace
+
+Recipe::Recipe(std::string source, bool is_seen) : digest_(kStart), is_seen_(is_seen) {
+  add(source);
+}
+
+void Recipe::add(std::string_view text) {
+  for (const char c : text) digest_ = (digest_ ^ static_cast<unsigned char>(c)) * kPrime;
+  words_ += text;
+  if (words_.size() <= kMostWords) return;
+  const std::size_t back = kMostWords - kFront;
+  words_ = words_.substr(0, kFront) + " ... " + words_.substr(words_.size() - back);
+}
+
+Recipe Recipe::then(std::string_view call, std::string_view arguments) const {
+  Recipe next = *this;
+  next.add("." + std::string(call) + "(" + std::string(arguments) + ")");
+  return next;
+}
+
+Recipe Recipe::then_unseen(std::string_view call) const {
+  Recipe next = then(call, "unseen");
+  next.is_seen_ = false;
+  return next;
+}
+
+Recipe Recipe::then_zip(const Recipe& other) const {
+  Recipe next = then("zip", other.words_);
+  next.digest_ = (next.digest_ ^ other.digest_) * kPrime;
+  next.is_seen_ = is_seen_ && other.is_seen_;
+  next.skips_ = skips_ || other.skips_;
+  return next;
+}
+
+Recipe Recipe::then_skip(std::int64_t count) const {
+  Recipe next = then("skip", std::to_string(count));
+  next.skips_ = skips_ || count > 0;
+  return next;
+}
+
+std::string_view file_name_of(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::string hexadecimal(std::uint64_t number) {
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[(number >> shift) & 15U];
+  return text;
+}
+
+}  // namespace belfry::detail
