@@ -3,9 +3,12 @@
 
 // Properties of groups of MPI's processes beside the contract of groups.
 
+#include "belfry/backend/host_backend.h"
 #include "belfry/environment.h"
 #include "belfry/error.h"
 #include "belfry/mpi/group.h"
+#include "belfry/replica_context.h"
+#include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
 
@@ -239,13 +242,46 @@ TEST(MpiGroup, GivesUpASilentProcessInTime) {
     const std::string text = loss_of([&] { group.gather(filled(5000, 1)); });
     const double seconds = MPI_Wtime() - begin;
     EXPECT_LT(seconds, 2 + kSlack);
-    EXPECT_THAT(text,
-                AllOf(HasSubstr("BF-070 process"), HasSubstr("no answer for 2 s"),
-                      HasSubstr("process 0  on host "), HasSubstr("last seen in call 5, gather")));
+    EXPECT_THAT(text, AllOf(HasSubstr("BF-070 process"), HasSubstr("no answer for 2 s"),
+                            HasSubstr("process 0  on host "),
+                            HasSubstr("last seen in call 5, set_deadline at ")));
     EXPECT_EQ(loss_of([&] { group.gather({}); }), text);
     EXPECT_THAT(group.health().lost, Contains(1));
     EXPECT_FALSE(group.health().is_whole());
     MPI_Send(&signal, 1, MPI_INT, 1, kTag, MPI_COMM_WORLD);
+  }
+}
+
+// The process with number `silent` returns from its first merge, and does not come to the next.
+TEST(MpiGroup, NamesTheLastMergeOfASilentProcess) {
+  testing::asserts("SEM-155");
+  constexpr int kTag = 10;
+  for (int silent = 0; world_size() > 1 && silent < world_size(); ++silent) {
+    mpi::Group group(MPI_COMM_WORLD, {.deadline = Deadline::seconds(20)});
+    HostBackend backend(1);
+    MultiWorkerMirroredStrategy strategy{backend, group};
+    group.set_deadline(Deadline::seconds(2));
+    const std::string text = loss_of([&] {
+      strategy.run([&](ReplicaContext& replica) {
+        replica.merge_call([](CrossReplicaContext&) {}, CallSite{"train.cpp", 31});
+        // Until all others have read their reports.
+        for (int other = 0; group.rank() == silent && other < group.size(); ++other) {
+          int signal = 0;
+          if (other == silent) continue;
+          MPI_Recv(&signal, 1, MPI_INT, other, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        replica.merge_call([](CrossReplicaContext&) {}, CallSite{"train.cpp", 32});
+      });
+    });
+    if (group.rank() == silent) continue;
+    const int signal = 0;
+    MPI_Send(&signal, 1, MPI_INT, silent, kTag, MPI_COMM_WORLD);
+    const std::string line = "process " + std::to_string(silent) + "  on host ";
+    ASSERT_THAT(text, HasSubstr(line));
+    const std::string rest = text.substr(text.find(line));
+    EXPECT_THAT(rest.substr(0, rest.find('\n')),
+                AllOf(HasSubstr("last seen in call "), HasSubstr(", merge_call at train.cpp:31")));
+    EXPECT_THAT(text, HasSubstr(", merge_call at train.cpp:32"));
   }
 }
 

@@ -31,6 +31,28 @@ struct GroupHealth {
 /// `whole, deadline 60 s`; `process 1 lost, deadline 60 s`.
 std::string to_string(const GroupHealth& health);
 
+namespace detail {
+
+/// The purposes of the exchanges of a group.
+struct CallNames {
+  struct Name {
+    const char* what = nullptr;  ///< `all_reduce`; null for a call of the program.
+    CallSite site{};
+  };
+  Name next{};
+  Name present{};
+  Name previous{};
+
+  void begin() {
+    previous = present;
+    present = std::exchange(next, {});
+  }
+};
+/// `all_reduce at train.cpp:31`, or `otherwise` for a call without a name.
+std::string text_of(const CallNames::Name& name, const std::string& otherwise);
+
+}  // namespace detail
+
 /// A group of processes, as a process sees the group (SEM-150). All processes make the
 /// same calls of a group in the same order. A group is for one thread at a time. Errors of every
 /// exchange:
@@ -89,17 +111,30 @@ class ProcessGroup {
     call_first(std::ref(function), site);
   }
 
-  /// For belfry itself: the number of the next strategy of this group.
-  std::uint64_t next_strategy() { return strategies_++; }
+  /// For belfry itself: the number of the next strategy of this group, which is made at `site`.
+  std::uint64_t next_strategy(CallSite site) {
+    strategies_.push_back(site);
+    return strategies_.size() - 1;
+  }
+  /// For belfry itself: the place of a strategy of this group; empty for a number beyond the last.
+  CallSite site_of_strategy(std::uint64_t number) const {
+    return number < strategies_.size() ? strategies_[number] : CallSite{};
+  }
+  /// For belfry itself: the purpose of the next exchange. `what` and the file are literals.
+  void name_call(const char* what, CallSite site) { calls_.next = {what, site}; }
 
  protected:
   /// Applies a deadline that is equal in all processes. The default ignores the deadline.
   virtual void do_set_deadline(Deadline deadline);
+  /// The purposes of exchanges, for reports about lost processes. A group with such reports calls
+  /// `begin` in each exchange.
+  detail::CallNames& calls() { return calls_; }
 
  private:
   void call_first(const std::function<void()>& function, CallSite site);
 
-  std::uint64_t strategies_ = 0;
+  std::vector<CallSite> strategies_;  // By number.
+  detail::CallNames calls_;
 };
 
 /// The group of a lone program: process 0 of 1. No call waits.

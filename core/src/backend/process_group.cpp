@@ -56,6 +56,12 @@ std::string SingleProcess::host_name(int process) const {
 
 namespace detail {
 
+std::string text_of(const CallNames::Name& name, const std::string& otherwise) {
+  if (name.what == nullptr) return otherwise;
+  const std::string place = name.site.empty() ? "" : " at " + to_string(name.site);
+  return name.what + place;
+}
+
 void require_rank(const ProcessGroup& group, int process, const char* what) {
   if (process >= 0 && process < group.size()) return;
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,

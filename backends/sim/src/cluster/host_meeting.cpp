@@ -20,6 +20,8 @@ ErrorReport lost(std::string summary, std::string hint) {
   return report;
 }
 
+bool stops(const HostFault& fault) { return fault.kind == HostFault::Kind::kStop; }
+
 std::string text_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -123,16 +125,24 @@ void HostMeeting::leave(int host, const std::exception_ptr& thrown) {
 
 void HostMeeting::stop(int host) {
   const std::lock_guard lock(mutex_);
-  ended_.push_back(host);
   // The program may have made further calls, which threw as well.
   int call = counts_[static_cast<std::size_t>(host)];
   for (const HostFault& fault : faults_) {
-    const bool stops = fault.kind == HostFault::Kind::kStop && fault.host == host;
-    if (stops) call = std::min(call, fault.call);
+    if (stops(fault) && fault.host == host) call = std::min(call, fault.call);
   }
-  lose(lost("process " + std::to_string(host) + " stopped at its call " + std::to_string(call) +
-                " of the group",
-            "the plan of faults stops the host"));
+  // All hosts make their calls together: the plan stops the others at this call, too.
+  std::vector<int> stopped{host};
+  for (const HostFault& fault : faults_) {
+    if (stops(fault) && fault.call == call) stopped.push_back(fault.host);
+  }
+  std::ranges::sort(stopped);
+  const auto twice = std::ranges::unique(stopped);
+  stopped.erase(twice.begin(), twice.end());
+  ended_.insert(ended_.end(), stopped.begin(), stopped.end());
+  const bool is_one = stopped.size() == 1;
+  lose(lost(detail::processes_text(stopped) + " stopped at " + (is_one ? "its" : "their") +
+                " call " + std::to_string(call) + " of the group",
+            std::string("the plan of faults stops the host") + (is_one ? "" : "s")));
 }
 
 GroupHealth HostMeeting::health() const {
@@ -140,6 +150,8 @@ GroupHealth HostMeeting::health() const {
   GroupHealth health;
   health.lost = ended_;
   std::ranges::sort(health.lost);
+  const auto twice = std::ranges::unique(health.lost);
+  health.lost.erase(twice.begin(), twice.end());
   if (lost_) health.reason = to_string(*lost_);
   return health;
 }

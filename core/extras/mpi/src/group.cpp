@@ -147,6 +147,7 @@ void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite si
   least_bytes_ = static_cast<std::size_t>(options.parts_from_bytes);
   rounds->set_hosts(hosts_);
   rounds->watch(options.farewell_deadline);
+  rounds->set_names(calls());
   rounds_ = std::move(rounds);
   begin_group();
 }
@@ -164,23 +165,27 @@ int Group::size() const { return rounds_->size(); }
 
 std::vector<Bytes> Group::gather(std::span<const std::byte> bytes) {
   require_mpi({});
+  calls().begin();
   return rounds_->meet(kGather, bytes);
 }
 
 std::vector<Bytes> Group::gather_unless_equal(std::span<const std::byte> bytes) {
   require_mpi({});
+  calls().begin();
   return rounds_->meet_unless_equal(kGather, bytes);
 }
 
 bool Group::exchange_parts(bool is_ready, std::span<const SentPart> sent,
                            std::span<const ReceivedPart> received) {
   require_mpi({});
+  calls().begin();
   return rounds_->exchange_parts(is_ready, sent, received);
 }
 
 Bytes Group::broadcast(std::span<const std::byte> bytes, int from) {
   require_mpi({});
   belfry::detail::require_rank(*this, from);
+  calls().begin();
   const std::span<const std::byte> own = rank() == from ? bytes : std::span<const std::byte>{};
   std::vector<Bytes> all = rounds_->meet(from, own);
   return std::move(all[static_cast<std::size_t>(from)]);

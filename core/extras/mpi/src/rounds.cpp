@@ -292,10 +292,19 @@ std::vector<ReplicaReport> Rounds::last_seen() const {
       continue;
     }
     part.what += (is_own ? "in call " : "last seen in call ") +
-                 std::to_string(is_own ? round_ : peer.last_round) + ", " +
-                 text_of(is_own ? call_ : peer.last_call);
+                 std::to_string(is_own ? round_ : peer.last_round) + ", " + purpose_of(process);
   }
   return parts;
+}
+
+// The purpose of the last call of a process. The previous round was the same call in all processes.
+std::string Rounds::purpose_of(int process) const {
+  const Peer& peer = peers_[static_cast<std::size_t>(process)];
+  const std::string call = text_of(process == rank_ ? call_ : peer.last_call);
+  if (names_ == nullptr) return call;
+  if (process == rank_) return belfry::detail::text_of(names_->present, call);
+  const bool is_before = peer.last_round + 1 == round_;
+  return is_before ? belfry::detail::text_of(names_->previous, call) : call;
 }
 
 GroupHealth Rounds::health() {

@@ -46,6 +46,8 @@ class Rounds {
   /// The names of the hosts, for messages and for pauses.
   void set_hosts(const std::vector<std::string>& hosts);
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
+  /// The purposes of rounds; `names` outlives the rounds.
+  void set_names(const belfry::detail::CallNames& names) { names_ = &names; }
 
   /// The values of all processes, in order of rank. `call` is compared, the lengths are not.
   /// Throws: the errors of ProcessGroup.
@@ -121,6 +123,7 @@ class Rounds {
   ErrorReport lost_report(const std::vector<int>& lost, const std::string& reason,
                           int teller) const;
   std::vector<ReplicaReport> last_seen() const;
+  std::string purpose_of(int process) const;
 
   MPI_Comm communicator_;
   Deadline deadline_;
@@ -133,6 +136,7 @@ class Rounds {
   Deadline farewell_deadline_ = Deadline::never();
   WaitedTime waited_;
   std::vector<std::string> hosts_;
+  const belfry::detail::CallNames* names_ = nullptr;
   bool is_crowded_ = true;
   std::uint64_t round_ = 0;
   Call call_ = kGather;

@@ -26,6 +26,7 @@ struct ProcessMessage {
     kValues,  ///< The values of a verb.
     kFailed,  ///< The run, or the preparation of the run, has failed in this process.
     kListen,  ///< No replica of this process takes part in the run (SEM-212).
+    kGroup,   ///< A call of the group, and no call of a strategy.
   };
 
   Kind kind = Kind::kValues;
@@ -149,6 +150,7 @@ class ProcessExchange {
   using Describe = FunctionRef<Bytes()>;
   std::vector<ProcessMessage> exchange(const ProcessMessage& own,
                                        const Describe* describe = nullptr);
+  std::vector<ProcessMessage> make(const Bytes& own, CallSite site);
   void require_open(CallSite site) const;
   std::vector<ProcessMessage> understand(const ProcessMessage& own, std::vector<Bytes> sent,
                                          const Describe* describe);
@@ -158,6 +160,7 @@ class ProcessExchange {
   void note_transaction(const std::vector<ProcessMessage>& all);
   void require_equal(const std::vector<ProcessMessage>& all, const Describe* describe);
   [[noreturn]] void throw_peer_failed(const std::vector<ProcessMessage>& all) const;
+  std::string words_of(std::uint64_t strategy) const;
   [[noreturn]] void throw_mismatch(const std::vector<ProcessMessage>& all,
                                    const std::vector<Bytes>& rounds) const;
 

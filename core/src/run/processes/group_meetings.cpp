@@ -5,6 +5,7 @@
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 #include "belfry/process_group.h"
+#include "run/processes/process_messages.h"
 #include "run/rounds/exception_text.h"
 
 #include <algorithm>
@@ -20,44 +21,34 @@ using detail::ByteReader;
 using detail::Bytes;
 using detail::ByteWriter;
 
-// The call of a process, as the other processes see the call. The word tells calls apart that are
-// all made of a gather.
-struct Called {
-  std::string word;
-  std::string file;
-  int line = 0;
-  std::int64_t number = 0;
-};
+using Called = detail::GroupCall;
 
-Called decode(const Bytes& bytes) {
-  Called called;
-  ByteReader in(bytes);
-  try {
-    called.word = in.text();
-    called.file = in.text();
-    called.line = in.get<int>();
-    called.number = in.get<std::int64_t>();
-  } catch (const InternalError&) {
-    called.word = "gather";  // Bytes of a program, in a gather of its own.
+// Where each process calls, as far as known.
+void add_places(ErrorReport& report, const std::vector<Called>& all) {
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].file.empty()) continue;
+    ReplicaReport& part = report.replicas[rank];
+    part.file = std::make_shared<const std::string>(all[rank].file);
+    part.site = {part.file->c_str(), all[rank].line};
   }
-  return called;
 }
 
 std::vector<Called> exchange(ProcessGroup& group, const char* word, std::int64_t number,
                              CallSite site) {
-  ByteWriter out;
-  out.text(word);
-  out.text(site.file);
-  out.put(site.line);
-  out.put(number);
   std::vector<Called> all;
-  for (const Bytes& bytes : group.gather(out.bytes())) all.push_back(decode(bytes));
+  group.name_call(word, site);
+  for (const Bytes& bytes :
+       group.gather(detail::encode(Called{word, site.file, site.line, number}))) {
+    all.push_back(detail::decode_group_call(bytes));
+  }
   const bool same_words = std::ranges::all_of(
       all, [&](const Called& called) { return called.word == all.front().word; });
   if (same_words) return all;
   std::vector<std::string> words;
   for (const Called& called : all) words.push_back(called.word);
-  throw_error(detail::calls_differ(words));
+  ErrorReport report = detail::calls_differ(words);
+  add_places(report, all);
+  throw_error(std::move(report));
 }
 
 bool at_one_place(const std::vector<Called>& all) {
@@ -73,10 +64,9 @@ ErrorReport different_places(const std::vector<Called>& all) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     ReplicaReport& part = report.replicas.emplace_back();
     part.process = static_cast<int>(rank);
-    part.file = std::make_shared<const std::string>(all[rank].file);
-    part.site = {part.file->c_str(), all[rank].line};
     part.what = "calls " + all[rank].word;
   }
+  add_places(report, all);
   report.expected = "every process at the same call, in the same order";
   return report;
 }

@@ -16,50 +16,6 @@ namespace {
 
 using Kind = ProcessMessage::Kind;
 
-// The first word of each message: a different number means a different version or byte order.
-constexpr std::uint32_t kFormat = 0x62660001;
-
-// The message, with `payload` in place of its own.
-Bytes encode(const ProcessMessage& message, std::span<const std::byte> payload) {
-  ByteWriter out;
-  out.put(kFormat);
-  out.put(message.kind);
-  out.put(message.strategy);
-  out.text(message.what);
-  out.text(message.file);
-  out.put(message.line);
-  out.put(message.replica);
-  out.put(message.in_run);
-  out.put(message.transaction);
-  // A payload may be long: its bytes move once.
-  Bytes all;
-  all.reserve(out.bytes().size() + payload.size());
-  all = out.bytes();
-  all.insert(all.end(), payload.begin(), payload.end());
-  return all;
-}
-
-Bytes encode(const ProcessMessage& message) { return encode(message, message.payload); }
-
-// The payload stays in the memory of the message.
-ProcessMessage decode(Bytes bytes) {
-  ByteReader in(bytes);
-  check(in.get<std::uint32_t>() == kFormat, "processes of different versions or byte orders");
-  ProcessMessage message;
-  message.kind = in.get<Kind>();
-  message.strategy = in.get<std::uint64_t>();
-  message.what = in.text();
-  message.file = in.text();
-  message.line = in.get<int>();
-  message.replica = in.get<int>();
-  message.in_run = in.get<bool>();
-  message.transaction = in.get<int>();
-  const std::size_t head = bytes.size() - in.rest().size();
-  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(head));
-  message.payload = std::move(bytes);
-  return message;
-}
-
 // Errors that all processes throw together: afterwards no process waits.
 bool is_common(const Error& error) {
   switch (error.code()) {
@@ -88,6 +44,12 @@ std::exception_ptr cause_of(const std::exception_ptr& thrown, const std::excepti
   return is_behind_loss ? told : thrown;
 }
 
+// For reports about lost processes; the constructor names the place of the strategy.
+const char* purpose_of(Kind kind) {
+  if (kind == Kind::kFailed) return "the failure of a run";
+  return kind == Kind::kListen ? "a run without replicas of this process" : "a run";
+}
+
 std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
   std::vector<Bytes> payloads;
   payloads.reserve(all.size());
@@ -99,13 +61,14 @@ std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
 
 ProcessExchange::ProcessExchange(ProcessGroup& group, int replicas, const std::string& options,
                                  CallSite site)
-    : group_(group), parts_(dynamic_cast<ProcessParts*>(&group)), number_(group.next_strategy()) {
+    : group_(group),
+      parts_(dynamic_cast<ProcessParts*>(&group)),
+      number_(group.next_strategy(site)) {
   first_.assign(static_cast<std::size_t>(processes()) + 1, 0);
   ByteWriter out;
   out.put(replicas);
   out.text(options);
-  const std::vector<ProcessMessage> all =
-      exchange({Kind::kMake, number_, "a strategy", site.file, site.line, -1, out.bytes()});
+  const std::vector<ProcessMessage> all = make(out.bytes(), site);
   for (std::size_t process = 0; process < all.size(); ++process) {
     ByteReader in(all[process].payload);
     first_[process + 1] = first_[process] + in.get<int>();
@@ -116,6 +79,22 @@ ProcessExchange::ProcessExchange(ProcessGroup& group, int replicas, const std::s
                                    std::to_string(rank()) + ", and (" + others + ") in process " +
                                    std::to_string(process),
                                "give all processes the same options, apart from devices", site);
+  }
+}
+
+// A process with a strategy of one process leaves, or works for longer than the deadline.
+std::vector<ProcessMessage> ProcessExchange::make(const Bytes& own, CallSite site) {
+  try {
+    group_.name_call("a strategy", site);
+    return exchange({Kind::kMake, number_, "a strategy", site.file, site.line, -1, own});
+  } catch (const ProcessLostError& error) {
+    ErrorReport report = error.report();
+    report.site = site;
+    report.hint =
+        "make a MultiWorkerMirroredStrategy with the group in every process: a strategy of one "
+        "process, such as MirroredStrategy, takes no part; " +
+        report.hint;
+    throw ProcessLostError(std::move(report));
   }
 }
 
@@ -192,6 +171,7 @@ std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
                                                       const Describe* describe) {
   require_open(site_of(own));
   const Bytes message = encode(own);
+  if (own.kind != Kind::kMake) group_.name_call(purpose_of(own.kind), {});
   return understand(own, ending_run_of([&] { return group_.gather(message); }), describe);
 }
 
@@ -226,6 +206,12 @@ void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all,
   for (const ProcessMessage& other : all) {
     if (same_call(first, other) && same_place(first, other)) continue;
     const Bytes own = describe == nullptr ? Bytes() : (*describe)();
+    if (std::ranges::any_of(all, is_of_group)) {
+      // The process of the other call takes no part in a second exchange.
+      std::vector<Bytes> rounds(all.size());
+      rounds[static_cast<std::size_t>(rank())] = own;
+      throw_mismatch(all, rounds);
+    }
     throw_mismatch(all, group_.gather(own));
   }
 }
@@ -266,6 +252,7 @@ std::vector<Bytes> ProcessExchange::values_of_speakers(const char* what, CallSit
   const ProcessMessage head{Kind::kValues, number_, what, site.file, site.line, -1, {}, in_run};
   require_open(site);
   const Bytes message = encode(head, own);
+  group_.name_call(what, site);
   std::vector<Bytes> sent = ending_run_of([&] { return group_.gather(message); });
   return payloads_of(understand(head, std::move(sent), nullptr));
 }

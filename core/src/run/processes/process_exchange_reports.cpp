@@ -24,9 +24,18 @@ ErrorReport describe_difference(const ProcessMessage& first, const ProcessMessag
   report.code = ErrorCode::kMergeKinds;
   if (first.kind != other.kind || first.what != other.what) {
     report.summary = "processes make different calls";
+    if (first.kind == Kind::kMake || other.kind == Kind::kMake) {
+      report.hint =
+          "make the same strategies in the same order in every process, each a "
+          "MultiWorkerMirroredStrategy with the group";
+    }
   } else if (first.strategy != other.strategy) {
     report.code = ErrorCode::kMergePlaces;
     report.summary = "processes use different strategies";
+  } else if (first.kind == Kind::kMake) {
+    report.code = ErrorCode::kMergePlaces;
+    report.summary = "processes make strategies in different orders";
+    report.hint = "make the same strategies in the same order in every process";
   } else {
     report.code = ErrorCode::kMergePlaces;
     report.summary = "processes call " + first.what + " at different places";
@@ -67,10 +76,14 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
   });
   ErrorReport report = describe_difference(first, stranger != all.end() ? *stranger : *elsewhere);
   std::vector<std::unique_ptr<RunPicture>> pictures;  // The report points into them.
+  const bool is_one_strategy = std::ranges::all_of(all, [&](const ProcessMessage& message) {
+    return is_of_group(message) || message.strategy == number_;
+  });
   for (std::size_t process = 0; process < all.size(); ++process) {
     const ProcessMessage& message = all[process];
     std::vector<ReplicaReport> parts;
-    if (message.kind == Kind::kRound && message.strategy == number_) {
+    const bool is_own = message.strategy == number_ && !is_of_group(message);
+    if (message.kind == Kind::kRound && is_own && !rounds[process].empty()) {
       const auto& picture = pictures.emplace_back(std::make_unique<RunPicture>(replicas()));
       picture->add(rounds[process]);
       parts = replica_reports(picture->facts());
@@ -80,17 +93,23 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
       part.site = site_of(message);
       part.what = message.kind == Kind::kRound ? "runs" : verb + message.what;
       if (listens(message)) part.what = "runs, and none of its replicas takes part";
-      if (message.strategy != number_) {
-        part.what += ", of strategy " + std::to_string(message.strategy) + " of the group";
-      }
+      if (is_of_group(message)) part.what += " of the group";
     }
     for (ReplicaReport& part : parts) {
+      if (!is_one_strategy && !is_of_group(message)) part.what += words_of(message.strategy);
       part.process = static_cast<int>(process);
       report.replicas.push_back(std::move(part));
     }
   }
   complete(report);
   throw_error(std::move(report));
+}
+
+// The place of a strategy; only its number, if this process has not made the strategy yet.
+std::string ProcessExchange::words_of(std::uint64_t strategy) const {
+  const CallSite site = group_.site_of_strategy(strategy);
+  if (site.empty()) return ", of strategy " + std::to_string(strategy) + " of the group";
+  return ", of the strategy made at " + to_string(site);
 }
 
 void ProcessExchange::complete(ErrorReport& report) const {

@@ -5,10 +5,33 @@
 #include "belfry/detail/process_exchange.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
-/// Questions about the messages of an exchange.
+/// The messages of an exchange, and questions about the messages.
 namespace belfry::detail {
+
+/// The message as bytes, with `payload` in place of its own.
+Bytes encode(const ProcessMessage& message, std::span<const std::byte> payload);
+inline Bytes encode(const ProcessMessage& message) { return encode(message, message.payload); }
+/// The message of a strategy, or the call of the group that a process makes instead, which has the
+/// kind kGroup.
+/// Throws: InternalError for a message of another version or byte order.
+ProcessMessage decode(Bytes bytes);
+
+/// A call of a group that is made of a gather.
+struct GroupCall {
+  std::string word;  ///< Tells calls apart: `barrier`; `gather` for bytes of the program.
+  std::string file{};
+  int line = 0;
+  std::int64_t number = 0;
+};
+Bytes encode(const GroupCall& call);
+/// The call of a process, which may be a strategy's.
+GroupCall decode_group_call(const Bytes& bytes);
 
 inline CallSite site_of(const ProcessMessage& message) {
   return {message.file.c_str(), message.line};
@@ -16,6 +39,10 @@ inline CallSite site_of(const ProcessMessage& message) {
 
 inline bool is_failed(const ProcessMessage& message) {
   return message.kind == ProcessMessage::Kind::kFailed;
+}
+/// Whether a process makes a call of the group, and no call of a strategy.
+inline bool is_of_group(const ProcessMessage& message) {
+  return message.kind == ProcessMessage::Kind::kGroup;
 }
 inline bool listens(const ProcessMessage& message) {
   return message.kind == ProcessMessage::Kind::kListen;

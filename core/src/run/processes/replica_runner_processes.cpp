@@ -38,6 +38,12 @@ bool ReplicaRunner::agree_with_processes() {
     const RunFacts own{states_, requests_, present_};
     const auto describe = [&own] { return describe_round(own); };
     const RoundSummary summary(own, digest_);
+    if (summary.state() == RoundState::kArrived) {
+      const MergeRequest& merge = *requests_[static_cast<std::size_t>(present_.id(0))];
+      processes.group().name_call(to_string(merge.type->kind), merge.site);
+    } else if (summary.state() == RoundState::kReturned) {
+      processes.group().name_call("the end of a run", site_);
+    }
     const std::vector<Bytes> summaries = processes.round_unless_equal(summary.bytes(), describe);
     switch (summaries.empty() ? summary.state() : RoundSummary::common_state(summaries)) {
       case RoundState::kReturned:
