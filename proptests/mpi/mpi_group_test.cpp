@@ -154,6 +154,13 @@ TEST(MpiGroup, RefusesWrongOptionsAndCommunicators) {
     text = error.what();
   }
   EXPECT_THAT(text, HasSubstr("deadline is 50000 ms in process 0, and 51000 ms in process 1"));
+  try {
+    const mpi::Group group(MPI_COMM_WORLD, {.file_deadline = Deadline::seconds(50 + world_rank())});
+  } catch (const InvalidArgumentError& error) {
+    text = error.what();
+  }
+  EXPECT_THAT(text,
+              HasSubstr("::file_deadline is 50000 ms in process 0, and 51000 ms in process 1"));
 }
 
 Environment of_torchrun(int rank, int size) {
@@ -205,9 +212,12 @@ TEST(MpiGroup, LooksAtTheEnvironmentOfItsProcess) {
 TEST(MpiGroup, PrintsItsOptionsAsCode) {
   std::ostringstream out;
   out << mpi::GroupOptions{.deadline = Deadline::seconds(5)} << mpi::GroupOptions{}
+      << mpi::GroupOptions{.parts_from_bytes = 9}
+      << mpi::GroupOptions{.file_deadline = Deadline::seconds(7)}
       << mpi::GroupOptions{.farewell_deadline = Deadline::never(), .check_launcher = false};
   EXPECT_EQ(out.str(),
-            "{.deadline = belfry::Deadline::seconds(5)}{}"
+            "{.deadline = belfry::Deadline::seconds(5)}{}{.parts_from_bytes = 9}"
+            "{.file_deadline = belfry::Deadline::seconds(7)}"
             "{.farewell_deadline = belfry::Deadline::never(), .check_launcher = false}");
 }
 
@@ -282,6 +292,21 @@ TEST(MpiGroup, NamesTheLastMergeOfASilentProcess) {
     EXPECT_THAT(rest.substr(0, rest.find('\n')),
                 AllOf(HasSubstr("last seen in call "), HasSubstr(", merge_call at train.cpp:31")));
     EXPECT_THAT(text, HasSubstr(", merge_call at train.cpp:32"));
+  }
+}
+
+// A process is silent for ten times the deadline, as if it wrote a file.
+TEST(MpiGroup, WaitsLongerWhileAFileIsSaved) {
+  testing::asserts("SEM-207");
+  mpi::Group group(MPI_COMM_WORLD, {.deadline = Deadline::seconds(100)});
+  for (int writer = 0; writer < group.size(); ++writer) {
+    group.set_deadline(Deadline::milliseconds(50));
+    const ProcessGroup::FileWait wait(group);
+    const double begin = MPI_Wtime();
+    while (group.rank() == writer && MPI_Wtime() - begin < 0.5) {
+    }
+    EXPECT_EQ(group.gather(filled(1, writer)).size(), static_cast<std::size_t>(group.size()));
+    group.set_deadline(Deadline::seconds(100));
   }
 }
 

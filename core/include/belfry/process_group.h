@@ -123,12 +123,28 @@ class ProcessGroup {
   /// For belfry itself: the purpose of the next exchange. `what` and the file are literals.
   void name_call(const char* what, CallSite site) { calls_.next = {what, site}; }
 
+  /// For belfry itself: while the object lives, calls wait for a process that saves or reads a
+  /// file.
+  class FileWait {
+   public:
+    explicit FileWait(ProcessGroup& group) : group_(group) { group_.do_wait_for_file(true); }
+    FileWait(const FileWait&) = delete;
+    FileWait& operator=(const FileWait&) = delete;
+    ~FileWait() { group_.do_wait_for_file(false); }
+
+   private:
+    ProcessGroup& group_;
+  };
+
  protected:
   /// Applies a deadline that is equal in all processes. The default ignores the deadline.
   virtual void do_set_deadline(Deadline deadline);
   /// The purposes of exchanges, for reports about lost processes. A group with such reports calls
   /// `begin` in each exchange.
   detail::CallNames& calls() { return calls_; }
+  /// Begins or ends a time in which some process saves or reads a file, and may be silent for
+  /// longer than the deadline. Never throws. The default does nothing.
+  virtual void do_wait_for_file(bool is_underway);
 
  private:
   void call_first(const std::function<void()>& function, CallSite site);

@@ -35,6 +35,8 @@ GroupHealth ProcessGroup::health() { return {}; }
 
 void ProcessGroup::do_set_deadline(Deadline) {}
 
+void ProcessGroup::do_wait_for_file(bool) {}
+
 std::string ProcessGroup::description() const {
   return "process " + std::to_string(rank()) + " of " + std::to_string(size()) + " on host " +
          host_name(rank());

@@ -207,9 +207,7 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
 
 void Checkpoint::restore(const std::filesystem::path& path, const RestoreOptions& options) {
   detail::StrategyCore& core = strategy_.cross_replica().core();
-  if (core.processes() == nullptr) return restore(TensorFile::read(path, options.site), options);
-  const std::string contents = detail::read_by_first_process(core, path.string(), options.site);
-  restore(TensorFile::parse(contents, path.string(), options.site), options);
+  restore(detail::read_by_first_process(core, path.string(), options.site), options);
 }
 
 }  // namespace belfry

@@ -7,6 +7,7 @@
 #include "belfry/tensor_file.h"
 #include "values/bool_bytes.h"
 #include "values/tensor_file_dtypes.h"
+#include "values/tensor_file_save.h"
 #include "values/tensor_header.h"
 #include "words/saved_file.h"
 
@@ -127,6 +128,13 @@ std::string head_of(const TensorFile& file, const std::vector<Piece>& pieces, Ca
   return head + header;
 }
 
+// The parts of a file, side by side. The head must outlive the parts.
+std::vector<std::string_view> parts_of(const std::string& head, const std::vector<Piece>& pieces) {
+  std::vector<std::string_view> parts{head};
+  for (const Piece& piece : pieces) parts.push_back(piece.bytes);
+  return parts;
+}
+
 }  // namespace
 
 std::string TensorFile::contents(CallSite site) const {
@@ -139,9 +147,18 @@ std::string TensorFile::contents(CallSite site) const {
 void TensorFile::write(const std::filesystem::path& path, CallSite site) const {
   const std::vector<Piece> pieces = pieces_of(*this, site);
   const std::string head = head_of(*this, pieces, site);
-  std::vector<std::string_view> parts{head};
-  for (const Piece& piece : pieces) parts.push_back(piece.bytes);
-  detail::save_file(path, parts, site);
+  detail::save_file(path, parts_of(head, pieces), site);
+}
+
+detail::TensorFileSave::TensorFileSave(const TensorFile& file, const std::filesystem::path& path,
+                                       FileOwners& owners, CallSite site)
+    : file_(file),
+      site_(site),
+      head_(head_of(file, pieces_of(file, site), site)),
+      save_(path, owners, site) {}
+
+bool detail::TensorFileSave::finish() {
+  return save_.finish(parts_of(head_, pieces_of(file_, site_)));
 }
 
 std::string to_string(const FileTensor& tensor) {

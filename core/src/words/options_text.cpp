@@ -25,9 +25,9 @@ std::string quoted(std::string_view text, char quote) {
 }
 
 std::string code_of(double value) { return fmt::format("{}", value); }
-std::string code_of(const std::string& value) { return quoted(value); }
+std::string code_of(const std::string& value) { return detail::quoted(value); }
 std::string code_of(const DeviceSpec& value) {
-  return "belfry::DeviceSpec::parse(" + quoted(to_string(value)) + ")";
+  return "belfry::DeviceSpec::parse(" + detail::quoted(to_string(value)) + ")";
 }
 
 std::string word_of(std::span<const std::string_view> words, int number) {

@@ -3,56 +3,53 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "words/file_calls.h"
+#include "words/file_target.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/types.h>
-#include <unistd.h>
 
-#include <cstddef>
-#include <cstdio>
 #include <filesystem>
-#include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace belfry::detail {
 
-/// The calls of the operating system during a save. Each call has the meaning, the result and the
-/// `errno` of the POSIX function in the initialiser. A test replaces some calls.
-struct FileCalls {
-  std::function<int(int, const char*, int, mode_t)> open = [](int folder, const char* name,
-                                                              int flags, mode_t mode) {
-    return ::openat(folder, name, flags, mode);
-  };
-  std::function<ssize_t(int, const char*, char*, std::size_t)> read_link =
-      [](int folder, const char* name, char* target, std::size_t size) {
-        return ::readlinkat(folder, name, target, size);
-      };
-  std::function<int(int, const char*, struct stat*)> status = [](int folder, const char* name,
-                                                                 struct stat* found) {
-    return ::fstatat(folder, name, found, AT_SYMLINK_NOFOLLOW);
-  };
-  std::function<int(int, const char*)> may_write = [](int folder, const char* name) {
-    return ::faccessat(folder, name, W_OK, AT_EACCESS);
-  };
-  std::function<ssize_t(int, const char*, std::size_t)> write =
-      [](int file, const char* bytes, std::size_t size) { return ::write(file, bytes, size); };
-  std::function<int(int, uid_t, gid_t)> change_owner = [](int file, uid_t owner, gid_t group) {
-    return ::fchown(file, owner, group);
-  };
-  std::function<int(int, mode_t)> change_mode = [](int file, mode_t mode) {
-    return ::fchmod(file, mode);
-  };
-  std::function<int(int)> sync = [](int file) { return ::fsync(file); };
-  std::function<int(int)> close = [](int file) { return ::close(file); };
-  std::function<int(int, const char*, const char*)> rename = [](int folder, const char* from,
-                                                                const char* to) {
-    return ::renameat(folder, from, folder, to);
-  };
-  std::function<int(int, const char*)> remove = [](int folder, const char* name) {
-    return ::unlinkat(folder, name, 0);
-  };
+/// A new file beside a target, locked until the file takes the name of the target or is removed.
+/// On a file system without locks the file is not locked. Functions throw as FileTarget's.
+class NewFile {
+ public:
+  /// Creates the file. The suffix of the file's name is `prefix` with the first free number. Files
+  /// of killed writers with these names are removed.
+  NewFile(const FileTarget& target, const std::string& prefix);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  /// Removes the file, unless the file has the name of the target.
+  ~NewFile();
+
+  /// In the folder of the target.
+  const std::string& name() const { return name_; }
+  /// Writes the pieces and gives the file the properties of the existing file. Afterwards the
+  /// contents are on the disk.
+  void fill(std::span<const std::string_view> pieces);
+  /// Takes the name of the target, in place of the existing file. Returns false if the new file has
+  /// been removed.
+  bool take_place();
+
+ private:
+  bool create(mode_t mode);
+  void write(std::string_view rest);
+  void keep_properties(const struct stat& old);
+  bool change_owner(uid_t owner, gid_t group) const;
+  void sync_folder();
+
+  const FileTarget& target_;
+  const FileCalls& calls_;
+  std::optional<struct stat> old_;
+  Descriptor file_;
+  std::string name_;
+  bool exists_ = false;
 };
 
 /// Saves the pieces, joined, as the file at `path` (SEM-138). A reader of the path finds the old

@@ -48,8 +48,9 @@ void Rounds::give_up_ended() {
 
 // The longest silence of an awaited process.
 Deadline Rounds::patience() const {
-  if (call_ != kLeave || liveness_ == nullptr) return deadline_;
-  return farewell_deadline_;
+  if (call_ == kLeave && liveness_ != nullptr) return farewell_deadline_;
+  const bool is_longer = file_deadline_.as_milliseconds() > deadline_.as_milliseconds();
+  return waits_for_file_ && is_longer ? file_deadline_ : deadline_;
 }
 
 // The destructor of a group throws nothing.

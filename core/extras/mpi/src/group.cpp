@@ -86,13 +86,14 @@ void require_none(const std::exception_ptr& own, const std::vector<std::string>&
   }
 }
 
-void require_equal(const std::vector<std::int64_t>& deadlines, CallSite site) {
+void require_equal(const char* option, const std::vector<std::int64_t>& deadlines, CallSite site) {
   for (std::size_t process = 0; process < deadlines.size(); ++process) {
     if (deadlines[process] == deadlines.front()) continue;
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               "GroupOptions::deadline is " + std::to_string(deadlines.front()) +
-                                   " ms in process 0, and " + std::to_string(deadlines[process]) +
-                                   " ms in process " + std::to_string(process),
+                               std::string("GroupOptions::") + option + " is " +
+                                   std::to_string(deadlines.front()) + " ms in process 0, and " +
+                                   std::to_string(deadlines[process]) + " ms in process " +
+                                   std::to_string(process),
                                "give all processes the same deadline", site);
   }
 }
@@ -105,6 +106,9 @@ std::string to_string(const GroupOptions& options) {
   if (options.deadline != usual.deadline) text.put("deadline", to_string(options.deadline));
   if (options.farewell_deadline != usual.farewell_deadline) {
     text.put("farewell_deadline", to_string(options.farewell_deadline));
+  }
+  if (options.file_deadline != usual.file_deadline) {
+    text.put("file_deadline", to_string(options.file_deadline));
   }
   text.add("piece_bytes", options.piece_bytes, usual.piece_bytes);
   text.add("parts_from_bytes", options.parts_from_bytes, usual.parts_from_bytes);
@@ -127,23 +131,27 @@ Group::Group(MPI_Comm communicator, const GroupOptions& options, CallSite site) 
 // The first round: all learn the hosts, and compare deadlines.
 void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite site) {
   const MPI_Comm own = duplicate(communicator, options.deadline, site);
-  auto rounds = std::make_unique<Rounds>(own, options.deadline,
+  auto rounds = std::make_unique<Rounds>(own, options.deadline, options.file_deadline,
                                          static_cast<std::size_t>(options.piece_bytes));
   const std::exception_ptr fault = compare(options, site);
   ByteWriter out;
   out.put(options.deadline.as_milliseconds());
+  out.put(options.file_deadline.as_milliseconds());
   out.text(own_host());
   out.text(summary_of(fault));
   std::vector<std::int64_t> deadlines;
+  std::vector<std::int64_t> file_deadlines;
   std::vector<std::string> faults;
   for (const Bytes& bytes : rounds->meet(kConstructor, out.bytes())) {
     ByteReader in(bytes);
     deadlines.push_back(in.get<std::int64_t>());
+    file_deadlines.push_back(in.get<std::int64_t>());
     hosts_.push_back(in.text());
     faults.push_back(in.text());
   }
   require_none(fault, faults, site);
-  require_equal(deadlines, site);
+  require_equal("deadline", deadlines, site);
+  require_equal("file_deadline", file_deadlines, site);
   least_bytes_ = static_cast<std::size_t>(options.parts_from_bytes);
   rounds->set_hosts(hosts_);
   rounds->watch(options.farewell_deadline);
@@ -202,5 +210,7 @@ GroupHealth Group::health() {
 }
 
 void Group::do_set_deadline(Deadline deadline) { rounds_->set_deadline(deadline); }
+
+void Group::do_wait_for_file(bool is_underway) { rounds_->wait_for_file(is_underway); }
 
 }  // namespace belfry::mpi

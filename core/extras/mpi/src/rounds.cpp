@@ -26,9 +26,11 @@ int answer(int (*question)(MPI_Comm, int*), MPI_Comm communicator) {
 
 }  // namespace
 
-Rounds::Rounds(MPI_Comm communicator, Deadline deadline, std::size_t piece_bytes)
+Rounds::Rounds(MPI_Comm communicator, Deadline deadline, Deadline file_deadline,
+               std::size_t piece_bytes)
     : communicator_(communicator),
       deadline_(deadline),
+      file_deadline_(file_deadline),
       piece_bytes_(piece_bytes),
       rank_(answer(MPI_Comm_rank, communicator)),
       peers_(static_cast<std::size_t>(answer(MPI_Comm_size, communicator))),

@@ -35,7 +35,7 @@ namespace belfry::mpi {
 class Rounds {
  public:
   /// Takes the communicator over.
-  Rounds(MPI_Comm communicator, Deadline deadline, std::size_t piece_bytes);
+  Rounds(MPI_Comm communicator, Deadline deadline, Deadline file_deadline, std::size_t piece_bytes);
   /// Frees the communicator if all processes have taken leave. MPI is usable, or has ended.
   ~Rounds();
   Rounds(const Rounds&) = delete;
@@ -48,6 +48,8 @@ class Rounds {
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
   /// The purposes of rounds; `names` outlives the rounds.
   void set_names(const belfry::detail::CallNames& names) { names_ = &names; }
+  /// Whether some process saves or reads a file.
+  void wait_for_file(bool is_underway) { waits_for_file_ = is_underway; }
 
   /// The values of all processes, in order of rank. `call` is compared, the lengths are not.
   /// Throws: the errors of ProcessGroup.
@@ -127,6 +129,8 @@ class Rounds {
 
   MPI_Comm communicator_;
   Deadline deadline_;
+  Deadline file_deadline_;
+  bool waits_for_file_ = false;
   std::size_t piece_bytes_;
   int rank_ = 0;
   std::vector<Peer> peers_;  // By rank; this process's own is unused.

@@ -7,6 +7,7 @@
 #include "belfry/detail/strategy_core.h"
 #include "belfry/tensor_file.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,23 +16,41 @@ namespace belfry::detail {
 // The verbs of files, which a listening process understands.
 inline constexpr const char* kSaveFile = "save";
 inline constexpr const char* kReadFile = "restore";
+inline constexpr const char* kFileBegun = "the new file";
 inline constexpr const char* kFileDone = "the file";
 
-/// Saves the file in process 0. All processes have the same contents. Order: blocks the host until
-/// all processes have called and the file is in place. Throws: in process 0 as TensorFile::write;
-/// in the others PeerFailedError (kPeerFailed) with the text of the exception; InvalidArgumentError
+/// Saves the file, in process 0. All processes have the same contents. Order: blocks the host until
+/// all processes have called and the file is in place. Throws: in process 0 as TensorFile::write,
+/// and InvalidArgumentError (kFile) if another job has saved to the file (SEM-138); in the others
+/// PeerFailedError (kPeerFailed) with the text of the exception; InvalidArgumentError
 /// (kInvalidArgument) in every process if the paths differ, before a file is touched;
 /// MergeMismatchError, ProcessLostError.
 void save_by_first_process(StrategyCore& core, const TensorFile& file, const std::string& path,
                            CallSite site);
 /// The contents of the file, which process 0 reads. Order, Throws: as save_by_first_process and
 /// TensorFile::read.
-std::string read_by_first_process(StrategyCore& core, const std::string& path, CallSite site);
+TensorFile read_by_first_process(StrategyCore& core, const std::string& path, CallSite site);
 
-/// What process 0 does if the process listens: saves or reads the file that the processes of the
-/// run name, and returns the answer for the next exchange. `payloads` are those of the exchange
-/// `what`. Nothing is done if the processes name different paths. Throws: as TensorFile::write and
-/// TensorFile::read.
-Bytes work_of_listener(const std::string& what, const std::vector<Bytes>& payloads, CallSite site);
+/// The files of a process 0 that listens.
+class ListenersFiles {
+ public:
+  explicit ListenersFiles(StrategyCore& core, CallSite site);
+  ListenersFiles(const ListenersFiles&) = delete;
+  ListenersFiles& operator=(const ListenersFiles&) = delete;
+  ~ListenersFiles();
+
+  /// Does what the processes of the run ask for in the exchange `what`: begins or ends a save, or
+  /// reads a file. `payloads` are those of the exchange. Returns the answer for the next exchange.
+  /// Nothing is done if the processes name different paths. Throws: as TensorFile::write and
+  /// TensorFile::read.
+  Bytes hear(const std::string& what, const std::vector<Bytes>& payloads);
+
+ private:
+  struct Save;
+
+  StrategyCore& core_;
+  CallSite site_;
+  std::unique_ptr<Save> save_;
+};
 
 }  // namespace belfry::detail

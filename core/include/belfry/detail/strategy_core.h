@@ -4,9 +4,10 @@
 
 #include "belfry/backend/backend.h"
 #include "belfry/detail/current_context.h"
+#include "belfry/detail/file_owners.h"
 #include "belfry/detail/participants.h"
-#include "belfry/detail/prints.h"
 #include "belfry/detail/strategy/options.h"
+#include "belfry/detail/strategy/statistics.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
 #include "belfry/strategy_hooks.h"
@@ -29,23 +30,7 @@ namespace belfry {
 class CrossReplicaContext;
 class Strategy;
 
-/// Counts of the work of a strategy.
-struct StrategyStatistics {
-  std::uint64_t runs = 0;
-  std::uint64_t merges = 0;  ///< merge_calls, reductions in replicas, and assignments.
-  std::uint64_t updates = 0;
-  ReductionStatistics reduction{};
-
-  bool operator==(const StrategyStatistics&) const = default;
-};
-
-/// `runs 2, merges 6, updates 4, reductions 6, host leaves 3, tensor leaves 3, bytes 64`.
-std::string to_string(const StrategyStatistics& statistics);
-
 namespace detail {
-
-template <>
-inline constexpr bool kPrints<StrategyStatistics> = true;
 
 class ProcessExchange;
 struct VariableRecord;
@@ -148,6 +133,8 @@ class StrategyCore {
   const StrategyOptions& options() const { return options_; }
   void set_options(StrategyOptions options) { options_ = std::move(options); }
   std::optional<ErrorReport>& last_failure() { return last_failure_; }
+  /// What is known about the owners of saved and restored files.
+  FileOwners& file_owners() { return file_owners_; }
 
   /// A context that is cross-replica for this strategy, on replica 0's device.
   CurrentContext cross_context(CrossReplicaContext& cross) {
@@ -238,6 +225,7 @@ class StrategyCore {
   StrategyReductions reductions_;
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;
+  FileOwners file_owners_{};
   HookDepth hook_depth_;
   std::uint64_t variables_ = 0;
   StrategyOptions options_{};

@@ -26,6 +26,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace belfry::detail {
@@ -34,14 +35,16 @@ namespace {
 class Listener {
  public:
   Listener(StrategyCore& core, CallSite site)
-      : core_(core), processes_(*core.processes()), site_(site) {}
+      : core_(core), processes_(*core.processes()), site_(site), files_(core, site) {}
 
   // If the run fails, every transaction fails, the innermost first.
   void listen() {
     try {
       while (!processes_.is_closed()) {
         const Bytes answer = std::exchange(answer_, Bytes());
-        hear(processes_.listen(answer, site_));
+        const HeardExchange heard = processes_.listen(answer, site_);
+        file_wait_.reset();
+        hear(heard);
       }
     } catch (...) {
       while (!transactions_.empty()) end_transaction(true);
@@ -74,9 +77,16 @@ class Listener {
       for (const std::function<void()>& put : std::exchange(puts_, {})) put();
     } else if (heard.what == kComponents) {
       answer_ = components_of_variable(heard.payloads);
-    } else if (processes_.rank() == 0 && (heard.what == kSaveFile || heard.what == kReadFile)) {
-      answer_ = work_of_listener(heard.what, heard.payloads, site_);
+    } else if (heard.what == kSaveFile || heard.what == kReadFile || heard.what == kFileBegun) {
+      hear_of_file(heard);
     }
+  }
+
+  // Process 0 works on the file before the next exchange, except after the first exchange of a
+  // save.
+  void hear_of_file(const HeardExchange& heard) {
+    if (heard.what != kSaveFile) file_wait_.emplace(processes_.group());
+    if (processes_.rank() == 0) answer_ = files_.hear(heard.what, heard.payloads);
   }
 
   void hear_round(const std::vector<Bytes>& summaries) {
@@ -147,6 +157,8 @@ class Listener {
   ProcessExchange& processes_;
   CallSite site_;
   Bytes answer_;  // In the next exchange.
+  ListenersFiles files_;
+  std::optional<ProcessGroup::FileWait> file_wait_;
   bool awaits_descriptions_ = false;
   std::uint64_t rounds_ = 0;
   std::vector<std::function<void()>> puts_;                       // Prepared changes of variables.

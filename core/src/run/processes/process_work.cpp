@@ -9,6 +9,8 @@
 #include "belfry/detail/process_listeners.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/error.h"
+#include "values/tensor_file_save.h"
+#include "words/owned_file.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,6 +18,8 @@
 
 namespace belfry::detail {
 namespace {
+
+constexpr int kMostAttempts = 10;
 
 // The path of each process; none for a listening process.
 std::vector<std::optional<std::string>> paths_of(const std::vector<Bytes>& payloads) {
@@ -55,57 +59,111 @@ Bytes bytes_of(const std::string& text) {
   return out.bytes();
 }
 
-// The result of `work` of process 0, in every process. `contents` are for a listening process 0.
-template <class Work>
-Bytes done_by_first_process(StrategyCore& core, const char* what, const std::string& path,
-                            const std::string& contents, CallSite site, const Work& work) {
-  ProcessExchange& processes = *core.processes();
+// The exchange at the beginning of work on a file. `contents` are for a listening process 0.
+void meet(StrategyCore& core, const char* what, const std::string& path,
+          const std::string& contents, CallSite site) {
   ByteWriter object;
   object.text(path);
   object.text(contents);
-  const auto paths = paths_of(processes.values_of_speakers(what, site, object.bytes()));
+  const auto paths = paths_of(core.processes()->values_of_speakers(what, site, object.bytes()));
   if (!name_one_path(paths)) throw_paths_differ(what, paths, site);
-  Bytes result;
-  if (processes.rank() == 0) {
-    try {
-      result = work();
-    } catch (...) {
-      tell_failed_work(core, site);
-      throw;
-    }
+}
+
+// The result of `work`, in process 0. A failure is told to all.
+template <class Work>
+Bytes told_to_all(StrategyCore& core, CallSite site, const Work& work) {
+  if (core.processes()->rank() != 0) return {};
+  try {
+    return work();
+  } catch (...) {
+    tell_failed_work(core, site);
+    throw;
   }
-  return processes.values_of_speakers(kFileDone, site, result).front();
+}
+
+// The answer of process 0, after its work on the file.
+Bytes await_file(ProcessExchange& processes, const Bytes& answer, CallSite site) {
+  const ProcessGroup::FileWait wait(processes.group());
+  return processes.values_of_speakers(kFileDone, site, answer).front();
+}
+
+Bytes read_file(StrategyCore& core, const std::string& path, CallSite site) {
+  meet_owners(path, core.file_owners());
+  return bytes_of(TensorFile::read(path, site).contents(site));
+}
+
+Bytes bytes_of(bool is_saved) {
+  ByteWriter out;
+  out.put(is_saved);
+  return out.bytes();
+}
+
+// Returns false if a later job has removed the new file. The exchange between the two steps of the
+// save proves that no process was given up before the new file existed.
+bool save_once(StrategyCore& core, const TensorFile& file, const std::string& path, CallSite site) {
+  if (core.processes() == nullptr) {
+    return TensorFileSave(file, path, core.file_owners(), site).finish();
+  }
+  ProcessExchange& processes = *core.processes();
+  const bool is_for_listener = has_listeners(core) && processes.speaks_first();
+  meet(core, kSaveFile, path, is_for_listener ? file.contents(site) : std::string(), site);
+  std::optional<TensorFileSave> save;
+  told_to_all(core, site, [&] {
+    save.emplace(file, path, core.file_owners(), site);
+    return Bytes();
+  });
+  processes.values_of_speakers(kFileBegun, site, {});
+  const Bytes answer = told_to_all(core, site, [&] { return bytes_of(save->finish()); });
+  const Bytes answer_of_first = await_file(processes, answer, site);
+  return ByteReader(answer_of_first).get<bool>();
 }
 
 }  // namespace
 
 void save_by_first_process(StrategyCore& core, const TensorFile& file, const std::string& path,
                            CallSite site) {
-  if (core.processes() == nullptr) return file.write(path, site);
-  const bool is_for_listener = has_listeners(core) && core.processes()->speaks_first();
-  done_by_first_process(core, kSaveFile, path,
-                        is_for_listener ? file.contents(site) : std::string(), site, [&] {
-                          file.write(path, site);
-                          return Bytes();
-                        });
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    if (save_once(core, file, path, site)) return;
+  }
+  throw InvalidArgumentError(ErrorCode::kFile,
+                             "cannot save " + path + ": its new file was removed " +
+                                 std::to_string(kMostAttempts) + " times",
+                             "end the other jobs that restore or save the file", site);
 }
 
-std::string read_by_first_process(StrategyCore& core, const std::string& path, CallSite site) {
-  const Bytes sent = done_by_first_process(core, kReadFile, path, {}, site, [&] {
-    return bytes_of(TensorFile::read(path, site).contents(site));
-  });
-  return ByteReader(sent).text();
+TensorFile read_by_first_process(StrategyCore& core, const std::string& path, CallSite site) {
+  if (core.processes() == nullptr) {
+    meet_owners(path, core.file_owners());
+    return TensorFile::read(path, site);
+  }
+  meet(core, kReadFile, path, {}, site);
+  const Bytes own = told_to_all(core, site, [&] { return read_file(core, path, site); });
+  const Bytes sent = await_file(*core.processes(), own, site);
+  return TensorFile::parse(ByteReader(sent).text(), path, site);
 }
 
-Bytes work_of_listener(const std::string& what, const std::vector<Bytes>& payloads, CallSite site) {
+struct ListenersFiles::Save {
+  Save(const std::string& contents, const std::string& path, StrategyCore& core, CallSite site)
+      : file(TensorFile::parse(contents, path, site)), save(file, path, core.file_owners(), site) {}
+
+  TensorFile file;
+  TensorFileSave save;
+};
+
+ListenersFiles::ListenersFiles(StrategyCore& core, CallSite site) : core_(core), site_(site) {}
+ListenersFiles::~ListenersFiles() = default;
+
+Bytes ListenersFiles::hear(const std::string& what, const std::vector<Bytes>& payloads) {
+  if (what == kFileBegun) return bytes_of(std::exchange(save_, nullptr)->save.finish());
   if (!name_one_path(paths_of(payloads))) return {};  // The processes of the run throw.
   const auto sent =
       std::ranges::find_if(payloads, [](const Bytes& payload) { return !payload.empty(); });
   check(sent != payloads.end(), "a message without a payload");
   ByteReader in(*sent);
   const std::string path = in.text();
-  if (what == kReadFile) return bytes_of(TensorFile::read(path, site).contents(site));
-  TensorFile::parse(in.text(), path, site).write(path, site);
+  if (what == kReadFile) return read_file(core_, path, site_);
+  const std::string contents = in.text();
+  save_ = std::make_unique<Save>(contents, path, core_, site_);
   return {};
 }
 

@@ -30,6 +30,8 @@ struct GroupOptions {
   /// The longest silence of a process in the destructor, if the end of some process cannot be seen
   /// (SEM-208). Else the destructor waits as long as the processes live.
   Deadline farewell_deadline = Deadline::seconds(600);
+  /// The same while process 0 saves or reads a checkpoint, if this is longer than the deadline.
+  Deadline file_deadline = Deadline::seconds(600);
   /// Longer values travel in messages of this many bytes, from 1 to 2^30.
   std::int64_t piece_bytes = std::int64_t{1} << 20;
   /// Tensors of a reduction with at least this many bytes are exchanged in parts (SEM-220), from 0.
@@ -90,6 +92,7 @@ class Group final : public ProcessGroup, public ProcessParts {
 
  private:
   void do_set_deadline(Deadline deadline) override;
+  void do_wait_for_file(bool is_underway) override;
   void make(MPI_Comm communicator, const GroupOptions& options, CallSite site);
 
   std::unique_ptr<Rounds> rounds_;
