@@ -37,6 +37,16 @@ template <class R, class T>
 using Prepared =
     std::remove_cvref_t<decltype(prepared(std::declval<const R&>(), std::declval<const T&>()))>;
 
+/// Whether values of other lengths may be folded.
+template <class R>
+constexpr bool lengths_may_differ() {
+  if constexpr (requires { R::kLengthsMayDiffer; }) {
+    return R::kLengthsMayDiffer;
+  } else {
+    return false;
+  }
+}
+
 template <class R, class P>
 concept Folds = requires(const R& reduction, P folded, const P& next, int replicas) {
   { reduction.combine(std::move(folded), next) } -> std::convertible_to<P>;
@@ -50,7 +60,8 @@ concept Folds = requires(const R& reduction, P folded, const P& next, int replic
 /// x2) + ..., with `combine(folded, next)` as the +. Then `finalize(folded, replicas)` makes the
 /// result, with the number of participating replicas (SEM-38, SEM-91). An optional `prepare(value)`
 /// is called first for each value; its type may differ from the value's type. Exceptions of the
-/// three functions leave the verb that reduces.
+/// three functions leave the verb that reduces. The values have one structure, with equal lengths,
+/// unless the reduction has `static constexpr bool kLengthsMayDiffer = true`.
 template <class R, class T>
 concept Reduction = detail::Folds<R, detail::Prepared<R, T>>;
 
@@ -83,7 +94,9 @@ using ReductionResult = std::remove_cvref_t<decltype(std::declval<const R&>().fi
 /// A reduction for reading a replica-local variable: the result has the type of the components. Two
 /// optional functions change checkpoints: `on_save(T value)` returns the value to save, and
 /// `on_restore(T value, int component, int components)` returns a component's value at a restore.
-/// Without them the value itself is saved, and every component gets the saved value.
+/// Without them the value itself is saved, and every component gets the saved value. A restore
+/// refuses lengths other than those of the components, unless the reduction has `on_restore` or
+/// kLengthsMayDiffer.
 template <class R, class T>
 concept VariableReduction = Reduction<R, T> && std::same_as<ReductionResult<R, T>, T>;
 

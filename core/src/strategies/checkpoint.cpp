@@ -18,16 +18,6 @@
 
 namespace belfry {
 namespace detail {
-namespace {
-
-// Whether the array has a byte that is no bool in C++.
-bool has_odd_boolean(const FileTensor& tensor) {
-  return tensor.dtype == DType::kBool &&
-         std::ranges::any_of(tensor.bytes, [](std::byte byte) { return byte > std::byte{1}; });
-}
-
-}  // namespace
-
 FileTensor file_tensor(const SavedLeaf& saved, CallSite site) {
   if (saved.leaf.own != nullptr) {
     throw UnsupportedError(
@@ -55,58 +45,14 @@ void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSi
                              "rename one of the variables", site);
 }
 
-std::optional<LeafMismatch> mismatch_of(const TensorFile& file, const SavedLeaf& saved,
-                                        const VariableInfo& info) {
-  const auto found = file.tensors.find(saved.name);
-  std::string text;
-  if (const auto other = file.unsupported.find(saved.name); other != file.unsupported.end()) {
-    text = "\"" + saved.name + "\" is " + other->second.dtype + to_string(other->second.shape) +
-           " in the file, an element type that is not supported";
-  } else if (found == file.tensors.end()) {
-    text = "the file has no \"" + saved.name + "\"";
-  } else if (saved.leaf.own != nullptr || found->second.dtype != saved.leaf.dtype ||
-             found->second.shape != saved.shape) {
-    text = "\"" + saved.name + "\" is " + to_string(found->second.dtype) +
-           to_string(found->second.shape) + " in the file";
-  } else if (has_odd_boolean(found->second)) {
-    text = "\"" + saved.name + "\" has a boolean that is neither 0 nor 1 in the file";
-  } else {
-    return std::nullopt;
-  }
-  const std::string type =
-      saved.leaf.own == nullptr ? to_string(saved.leaf.dtype) : name_of(*saved.leaf.own);
-  return LeafMismatch{std::move(text), type + to_string(saved.shape), &info};
-}
-
-void throw_mismatches(const std::vector<LeafMismatch>& mismatches, CallSite site) {
-  const LeafMismatch& first = mismatches.front();
-  ErrorReport report;
-  report.code = ErrorCode::kVariableMismatch;
-  report.site = site;
-  if (mismatches.size() == 1) {
-    report.summary = first.found;
-    report.expected = first.wanted;
-    report.hint = "the variable was made at " + to_string(first.info->created);
-  } else {
-    report.summary = std::to_string(mismatches.size()) + " arrays of the file do not fit:";
-    for (const LeafMismatch& mismatch : mismatches) {
-      report.summary += "\n  " + mismatch.found + "; expected " + mismatch.wanted +
-                        ", of the variable made at " + to_string(mismatch.info->created);
-    }
-    report.hint =
-        "make the variables of the program that saved the file, or restore a checkpoint "
-        "of fewer variables";
-  }
-  throw VariableMismatchError(std::move(report));
-}
-
-void load_leaf(const TensorFile& file, const SavedLeaf& saved, CallSite site) {
-  const std::vector<std::byte>& bytes = file.tensors.at(saved.name).bytes;
-  if (saved.leaf.tensor != nullptr) {
-    *saved.leaf.tensor = AnyTensor::from_host(saved.leaf.dtype, saved.shape, bytes.data(),
-                                              saved.leaf.tensor->placement(), site);
-  } else if (!bytes.empty()) {
-    std::memcpy(saved.leaf.data, bytes.data(), bytes.size());
+void load_leaf(const TensorFile& file, const SavedLeaf& saved, Placement place, CallSite site) {
+  const FileTensor& array = file.tensors.at(saved.name);
+  AnyTensor* const tensor = saved.leaf.tensor;
+  if (tensor != nullptr) {
+    if (tensor->placement().backend != nullptr) place = tensor->placement();
+    *tensor = AnyTensor::from_host(array.dtype, array.shape, array.bytes.data(), place, site);
+  } else if (!array.bytes.empty()) {
+    std::memcpy(saved.leaf.data, array.bytes.data(), array.bytes.size());
   }
 }
 
@@ -185,9 +131,9 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
   detail::StrategyCore& core = strategy_.cross_replica().core();
   try {
     detail::with_failure_told(core, options.site, [&] {
-      std::vector<detail::LeafMismatch> mismatches;
-      for (const auto& variable : variables_) variable->compare(file, mismatches);
-      if (!mismatches.empty()) detail::throw_mismatches(mismatches, options.site);
+      detail::FileComparison comparison(file);
+      for (const auto& variable : variables_) variable->compare(comparison);
+      comparison.require_all(options.site);
       for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);
     });
     // The variables of all processes change, or no variable.

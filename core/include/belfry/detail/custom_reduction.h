@@ -20,7 +20,7 @@ ReductionResult<R, T> fold_values(StrategyCore& core, const R& reduction,
                                   const PerReplica<T>& value, CallSite site) {
   const Participants& present = value.present();
   const T* const values = value.begin();
-  if constexpr (Nest<T>) {
+  if constexpr (Nest<T> && !lengths_may_differ<R>()) {
     T first = values[0];
     for (int i = 1; i < present.count(); ++i) {
       T other = values[i];
@@ -50,6 +50,8 @@ class VariableReader {
   virtual T read(StrategyCore& core, const PerReplica<T>& components, CallSite site) const = 0;
   virtual T on_save(T value) const = 0;
   virtual T on_restore(T value, int component, int components) const = 0;
+  /// Whether a saved value may have other lengths than the components.
+  virtual bool restores_other_lengths() const = 0;
 };
 
 template <class R, class T>
@@ -73,6 +75,10 @@ class ReductionReader final : public VariableReader<T> {
     } else {
       return value;
     }
+  }
+  bool restores_other_lengths() const override {
+    return lengths_may_differ<R>() ||
+           requires(T value) { reduction_.on_restore(std::move(value), 0, 1); };
   }
 
  private:

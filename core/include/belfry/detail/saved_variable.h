@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/fit_to_file.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/detail/split_total.h"
 #include "belfry/detail/variable/sum_split.h"
@@ -10,7 +11,7 @@
 #include "belfry/variable.h"
 
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -32,18 +33,45 @@ FileTensor file_tensor(const SavedLeaf& leaf, CallSite site);
 void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSite site);
 /// A leaf missing in a file, or present with a different type or shape.
 struct LeafMismatch {
+  std::string name;
+  bool is_missing;
   std::string found;   ///< `the file has no "w"`.
   std::string wanted;  ///< `float32[2]`.
   const VariableInfo* info;
 };
 
-/// The mismatch of the file and the leaf; nothing if the file has the leaf.
-std::optional<LeafMismatch> mismatch_of(const TensorFile& file, const SavedLeaf& leaf,
-                                        const VariableInfo& info);
-/// Throws VariableMismatchError (kVariableMismatch) with all mismatches, at least 1.
-[[noreturn]] void throw_mismatches(const std::vector<LeafMismatch>& mismatches, CallSite site);
-/// Gives a leaf the elements that a file has under its name. The file has the leaf.
-void load_leaf(const TensorFile& file, const SavedLeaf& leaf, CallSite site);
+/// The comparison of a file with the variables of a checkpoint.
+class FileComparison {
+ public:
+  explicit FileComparison(const TensorFile& file) : file_(file) {}
+
+  const TensorFile& file() const { return file_; }
+  /// Compares a leaf. With `any_shape` a tensor has the shape in the file.
+  void compare(const SavedLeaf& leaf, bool any_shape, const VariableInfo& info);
+  /// Throws VariableMismatchError (kVariableMismatch) with all mismatches, unless there is none. If
+  /// arrays are missing, the error names the arrays of the file that no variable has, and a prefix
+  /// that tells all missing names from them.
+  void require_all(CallSite site) const;
+
+ private:
+  void add(const SavedLeaf& leaf, bool is_missing, std::string found, const VariableInfo& info);
+  std::vector<std::string> unrequested() const;
+  std::string hint(const std::vector<std::string>& missing,
+                   const std::vector<std::string>& unrequested) const;
+
+  const TensorFile& file_;
+  std::set<std::string> requested_;
+  std::vector<LeafMismatch> mismatches_;
+};
+
+/// Gives a leaf the elements that a file has under its name. The file has the leaf. A tensor
+/// without a device comes to `place`.
+void load_leaf(const TensorFile& file, const SavedLeaf& leaf, Placement place, CallSite site);
+/// Throws VariableMismatchError (kVariableMismatch) if the saved leaves have other lengths than the
+/// leaves of a component: no restore could give them to the components.
+void require_restorable(const std::vector<SavedLeaf>& saved,
+                        const std::vector<SavedLeaf>& components, const VariableInfo& info,
+                        CallSite site);
 
 /// The leaves of a variable's value, named by the variable and the path in it.
 template <Nest T>
@@ -76,8 +104,7 @@ class SavedVariable {
 
   virtual const VariableInfo& info() const = 0;
   virtual void save(TensorFile& file, CallSite site) = 0;
-  /// Appends the leaves missing in the file, or present with a different type or shape.
-  virtual void compare(const TensorFile& file, std::vector<LeafMismatch>& mismatches) = 0;
+  virtual void compare(FileComparison& comparison) = 0;
   /// Makes the new components, and changes nothing yet. The file has all leaves.
   virtual void stage(const TensorFile& file, SumSplit sums, CallSite site) = 0;
   /// In a run to which processes listen, after `stage`: the message about their new components.
@@ -99,24 +126,34 @@ class SavedNest final : public SavedVariable {
 
   void save(TensorFile& file, CallSite site) override {
     T value = read_variable(core_, variable_, site);
-    if (const auto& reader = variable_.state(site).reader) value = reader->on_save(value);
-    for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
-      add_to(file, leaf.name, file_tensor(leaf, site), site);
+    VariableState<T>& state = variable_.state(site);
+    if (state.reader) value = state.reader->on_save(value);
+    const std::vector<SavedLeaf> leaves = saved_leaves(info().name, value);
+    if (state.reader && !has_other_lengths()) {
+      require_restorable(leaves, saved_leaves(info().name, state.components[0].value), info(),
+                         site);
     }
+    for (const SavedLeaf& leaf : leaves) add_to(file, leaf.name, file_tensor(leaf, site), site);
   }
 
-  void compare(const TensorFile& file, std::vector<LeafMismatch>& mismatches) override {
-    for (const SavedLeaf& leaf :
-         saved_leaves(info().name, variable_.state({}).components[0].value)) {
-      if (auto mismatch = mismatch_of(file, leaf, info())) {
-        mismatches.push_back(*std::move(mismatch));
+  void compare(FileComparison& comparison) override {
+    const bool any_shape = has_other_lengths();
+    const auto compare_all = [&](T& value) {
+      for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
+        comparison.compare(leaf, any_shape, info());
       }
-    }
+    };
+    if (!any_shape) return compare_all(variable_.state({}).components[0].value);
+    T value = fitted(comparison.file());
+    compare_all(value);
   }
 
   void stage(const TensorFile& file, SumSplit sums, CallSite site) override {
-    T value = variable_.state(site).components[0].value;
-    for (const SavedLeaf& leaf : saved_leaves(info().name, value)) load_leaf(file, leaf, site);
+    T value = fitted(file);
+    const Placement place = core_.placement(core_.first_replica());
+    for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
+      load_leaf(file, leaf, place, site);
+    }
     const bool total = info().synchronization == Synchronization::kOnRead &&
                        info().aggregation == Aggregation::kSum;
     ReplicaArray<T> values = total ? split_total(core_, info(), value, sums, site)
@@ -143,6 +180,19 @@ class SavedNest final : public SavedVariable {
   }
 
  private:
+  bool has_other_lengths() const {
+    const auto& reader = variable_.state({}).reader;
+    return reader != nullptr && reader->restores_other_lengths();
+  }
+  // A component, with the lengths in the file if they may differ.
+  T fitted(const TensorFile& file) const {
+    T value = variable_.state({}).components[0].value;
+    if (has_other_lengths() && has_leaves_of(file, info().name)) {
+      fit_to_file(value, info().name, file);
+    }
+    return value;
+  }
+
   Bytes message_about(const T& value, SumSplit sums, CallSite site) {
     if (info().synchronization == Synchronization::kOnWrite) {
       return new_value_message(core_, info(), value, site);
