@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explore/body_run.h"
 
+#include "belfry/detail/host_accesses.h"
+#include "belfry/detail/merge_request.h"
 #include "belfry/error.h"
 #include "engine/engine.h"
 #include "explore/present_body.h"
@@ -48,6 +50,12 @@ BodyOutcome outcome_of(const ExploredBody& body, Backend& backend) {
   return outcome;
 }
 
+bool runs_on_fiber() {
+  return belfry::detail::stack_around(__builtin_frame_address(0)).low != nullptr;
+}
+
+bool can_watch() { return watch::linked() && !PresentBody::is_in_body() && !runs_on_fiber(); }
+
 }  // namespace
 
 constinit detail::AroundBody detail::around_body = nullptr;
@@ -78,6 +86,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
 
   void observe(const Observation& seen) override {
     take_shared();
+    if (watches_host_ && seen.operation != nullptr) note_merge(*seen.operation);
     if (second_ != nullptr) second_->observe(seen);
     if (scrutiny_ == Scrutiny::kNothing) return;
     if (over_ && seen.kind == Observation::Kind::kQueried) return;
@@ -153,6 +162,11 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   bool used_second_thread = false;
 
  private:
+  static void note_merge(const Operation& operation) {
+    if (operation.kind != OperationKind::kMerge) return;
+    const std::string_view own = to_string(belfry::detail::MergeKind::kMergeCall);
+    watch::begin_merge(operation.name != own);
+  }
   // Accesses of host code to shared memory come between the observations around.
   void take_shared() {
     if (!shares_) return;
@@ -174,9 +188,8 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
 
 BodyRun::BodyRun(const Options& options, const Attachments& guide, const ExploredBody& body,
                  Scrutiny scrutiny)
-    : witness_(std::make_unique<Witness>(
-          scrutiny, scrutiny == Scrutiny::kAll && watch::linked() && !PresentBody::is_in_body(),
-          guide.observer)),
+    : witness_(std::make_unique<Witness>(scrutiny, scrutiny == Scrutiny::kAll && can_watch(),
+                                         guide.observer)),
       backend_(std::make_unique<Backend>(
           options, Attachments{.chooser = guide.chooser, .observer = witness_.get()})) {
   {
@@ -187,7 +200,8 @@ BodyRun::BodyRun(const Options& options, const Attachments& guide, const Explore
     if (other_backends_.empty() && beside.any()) other_backends_ = UsesBeside::kText;
     draw_ = present.draw();
     is_nested_ = present.is_nested();
-    is_second_ = watch::linked() && !is_nested_ && !witness_->watches_host();
+    is_on_fiber_ = runs_on_fiber();
+    is_second_ = watch::linked() && !is_nested_ && !is_on_fiber_ && !witness_->watches_host();
   }
   finish(options.record_limit != 0);
 }

@@ -63,6 +63,9 @@ class BodyRun {
   const std::string& draw() const { return draw_; }
   /// Whether the body ran in the body of an exploration, where no host memory is watched.
   bool is_nested() const { return is_nested_; }
+  /// Whether the body ran on the stack of a replica, or of a host of a cluster: variables of the
+  /// caller would look like a replica's.
+  bool is_on_fiber() const { return is_on_fiber_; }
   /// Whether an exploration of a second thread had the watch of host memory.
   bool is_second() const { return is_second_; }
   /// Whether the log has all operations, and the token all choices.
@@ -86,6 +89,7 @@ class BodyRun {
   bool drew_orders_ = false;
   std::string_view other_backends_;
   bool is_nested_ = false;
+  bool is_on_fiber_ = false;
   bool is_second_ = false;
   std::string draw_;
   watch::HostReport host_;

@@ -5,7 +5,9 @@
 #include "belfry/belfry.h"
 #include "belfry/tensor_ops.h"
 
+#include <map>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace belfry::sim::testing {
@@ -48,6 +50,17 @@ double tensor_reductions(Backend& backend) {
       x = replica.all_reduce(ReduceOp::kMean, x);
     }
     return x.to_host()[0];
+  })[0];
+}
+
+double map_reduction(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  return strategy.run([](ReplicaContext& replica) {
+    std::map<std::string, std::vector<double>> gradients;
+    for (int layer = 0; layer < 20; ++layer) {
+      gradients["layer" + std::to_string(layer)] = {1.0, replica.replica_id() * 0.5};
+    }
+    return replica.all_reduce(ReduceOp::kMean, gradients).at("layer3")[1];
   })[0];
 }
 

@@ -16,6 +16,8 @@ double host_merges(Backend& backend);
 double variable_reads(Backend& backend);
 /// A quarter of the rounds, each with four operations on a small tensor and a reduction.
 double tensor_reductions(Backend& backend);
+/// A reduction of a map of 20 lists of two numbers.
+double map_reduction(Backend& backend);
 /// A single step of a model with two layers: products of matrices, a reduction of the loss, and a
 /// merge that reduces the gradients and updates the weights.
 double training_step(Backend& backend);

@@ -47,6 +47,10 @@ void begin_phase() {
   if (attached != nullptr) attached->begin_phase();
 }
 
+void begin_merge(bool is_verb) {
+  if (attached != nullptr) attached->begin_merge(is_verb);
+}
+
 void make_variable(std::uint32_t number) {
   if (attached != nullptr) attached->make_variable(number);
 }

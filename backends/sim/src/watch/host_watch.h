@@ -119,6 +119,9 @@ void leave();
 /// Accesses before come before all accesses after. Called at the begin and the end of a run, and at
 /// the begin and the end of a merge.
 void begin_phase();
+/// A merge begins, after the call of `begin_phase`. A verb, such as all_reduce, reads values that
+/// replicas have passed, and no captured value.
+void begin_merge(bool is_verb);
 /// The current replica has made variable `number` for the replicas of its run. Its accesses before
 /// come before all accesses of a replica after `take_variable(number)`, in the same phase.
 void make_variable(std::uint32_t number);

@@ -18,6 +18,7 @@ class RunTime {
   virtual LaunchFacts launch_of(const Actor&, const void* /*kernel*/) { return {}; }
   virtual void leave() = 0;
   virtual void begin_phase() = 0;
+  virtual void begin_merge(bool /*is_verb*/) {}
   virtual void make_variable(std::uint32_t number) = 0;
   virtual void take_variable(std::uint32_t number) = 0;
   virtual bool share(const std::byte* /*memory*/, std::size_t /*bytes*/, const Actor&) {

@@ -6,6 +6,17 @@
 namespace belfry::sim::watch {
 
 Place CallTree::find(Place parent, std::uint32_t code, Maker maker) {
+  Known& known = this->known(parent, code, maker);
+  if (known.place != kRoot && known.parent == parent && known.code == code &&
+      known.maker == maker) {
+    return known.place;
+  }
+  const Place found = search(parent, code, maker);
+  if (found != kRoot) known = {parent, code, maker, found};
+  return found;
+}
+
+Place CallTree::search(Place parent, std::uint32_t code, Maker maker) {
   Place before = 0;
   for (Place at = nodes_[parent].first_child; at != 0; before = at, at = nodes_[at].next) {
     if (nodes_[at].code != code || nodes_[at].maker != maker) continue;

@@ -34,7 +34,7 @@ class CallTree {
     Place next = 0;  ///< The next child of the parent.
   };
 
-  CallTree() : nodes_(1) {}
+  CallTree() : nodes_(1), known_(std::size_t{1} << kKnownBits) {}
 
   /// The place outside every call.
   static constexpr Place kRoot = 0;
@@ -47,7 +47,23 @@ class CallTree {
   const Node& at(Place place) const { return nodes_[place]; }
 
  private:
+  // Loops come by the same places again and again: a table has the places of late.
+  struct Known {
+    Place parent = kRoot;
+    std::uint32_t code = 0;
+    Maker maker = Maker::kCode;
+    Place place = kRoot;
+  };
+  static constexpr unsigned kKnownBits = 10;
+
+  Known& known(Place parent, std::uint32_t code, Maker maker) {
+    const std::uint32_t mixed = (parent * 31 + code) * 7 + static_cast<std::uint32_t>(maker);
+    return known_[mixed * 0x9E3779B1u >> (32 - kKnownBits)];
+  }
+  Place search(Place parent, std::uint32_t code, Maker maker);
+
   std::vector<Node> nodes_;
+  std::vector<Known> known_;
 };
 
 }  // namespace belfry::sim::watch

@@ -81,19 +81,28 @@ void HostWatcher::enter(const Actor& actor, const void* frame) {
   context_ = paused->second.context;
   ignoring_ = paused->second.ignoring;
   skipped_calls_ = paused->second.skipped_calls;
+  is_verb_ = paused->second.is_verb;
   if (actor.agent.kind == AgentId::Kind::kHost) return enter_host();
-  if (actor.agent.kind == AgentId::Kind::kMerge) {
-    mode_ = Mode::kMerge;
-    belfry_watch_counts = 1;
-    belfry_watch_inside = shared_.empty() ? 0 : 1;
-    on_fiber_ = false;
-    stack_bytes_ = 0;
-    return;
-  }
+  if (actor.agent.kind == AgentId::Kind::kMerge) return enter_merge();
   join_phase();
   set_stack(frame);
   mode_ = Mode::kReplica;
   belfry_watch_inside = belfry_watch_counts = 1;
+}
+
+void HostWatcher::enter_merge() {
+  mode_ = Mode::kMerge;
+  belfry_watch_inside = shared_.empty() ? 0 : 1;
+  // A verb reads what replicas have passed, and notes are about captured values alone.
+  belfry_watch_counts = is_verb_ && shared_.empty() ? 0 : 1;
+  on_fiber_ = false;
+  stack_bytes_ = 0;
+}
+
+void HostWatcher::begin_merge(bool is_verb) {
+  if (mode_ != Mode::kMerge || note_thread()) return;
+  is_verb_ = is_verb;
+  enter_merge();
 }
 
 void HostWatcher::join_phase() {
@@ -153,7 +162,7 @@ void HostWatcher::leave() {
   if (mode_ == Mode::kBody) {
     leave_body();
   } else if (mode_ != Mode::kIdle) {
-    paused_[actor_] = {context_, skipped_calls_, ignoring_};
+    paused_[actor_] = {context_, skipped_calls_, ignoring_, is_verb_};
   }
   mode_ = Mode::kIdle;
   belfry_watch_inside = belfry_watch_counts = 0;

@@ -51,6 +51,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   LaunchFacts launch_of(const Actor& launcher, const void* kernel) override;
   void leave() override;
   void begin_phase() override;
+  void begin_merge(bool is_verb) override;
   void make_variable(std::uint32_t number) override;
   void take_variable(std::uint32_t number) override;
   bool share(const std::byte* memory, std::size_t bytes, const Actor& actor) override;
@@ -102,8 +103,10 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
     Place context = CallTree::kRoot;
     std::size_t skipped_calls = 0;
     int ignoring = 0;
+    bool is_verb = false;
   };
 
+  void enter_merge();
   void join_phase();
   void set_agent(Agent id);
   Agents strangers(Agents agents) const;
@@ -119,6 +122,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   Place place_of(const Access& access);
   void mark_all(std::uintptr_t at, std::size_t bytes, const Access& access);
   void mark(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
+  void mark_own(Marks& marks, Agents lanes, const Access& access);
   void mark_write(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
   void mark_read(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
   void note_merge(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
@@ -157,6 +161,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   Agent known_ = 0;  // and the number of variables of the maker that are known to the agent.
   Place context_ = CallTree::kRoot;
   std::size_t skipped_calls_ = 0;  // Inside the context, and without a place of their own.
+  bool is_verb_ = false;           // Of the merge.
   bool on_fiber_ = false;
   std::uintptr_t stack_low_ = 0;
   std::uintptr_t stack_bytes_ = 0;

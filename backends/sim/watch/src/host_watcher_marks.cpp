@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 
 // How an access changes the marks of the bytes, and what a clash of two marks means.
 namespace belfry::sim::watch {
@@ -25,10 +27,21 @@ Agents mask(Comparison comparison) {
 
 Agents somebody(Agents agents) { return mask(agents != Agents{}); }
 
-void set_places(Place* places, Agents lanes, Place place) {
-  for (int k = 0; k < 8; ++k) {
-    if (lanes[k] != 0) places[k] = place;
-  }
+Agents of_nobody_or(Agents agent, const Marks& marks) {
+  return mask(marks.agents == Agents{}) | mask(marks.agents == agent);
+}
+
+void set_places(Place (&places)[8], Agents lanes, Place place) {
+  using Places = Place __attribute__((vector_size(32)));
+  using Signed = std::int16_t __attribute__((vector_size(16)));
+  using Wide = std::int32_t __attribute__((vector_size(32)));
+  // A lane of -1 stays -1.
+  const auto wide =
+      reinterpret_cast<Places>(__builtin_convertvector(reinterpret_cast<Signed>(lanes), Wide));
+  Places all;
+  std::memcpy(&all, places, sizeof all);
+  all = ((Places{} + place) & wide) | (all & ~wide);
+  std::memcpy(places, &all, sizeof all);
 }
 
 }  // namespace
@@ -100,6 +113,7 @@ void HostWatcher::mark(Granule& granule, std::uintptr_t address, Agents lanes,
   if (granule.phase != phase) {
     granule.phase = phase;
     granule.writers.agents = granule.readers.agents = granule.others.agents = Agents{};
+    return mark_own(access.writes ? granule.writers : granule.readers, lanes, access);
   }
   if (access.writes) {
     mark_write(granule, address, lanes, access);
@@ -123,8 +137,20 @@ Agents HostWatcher::earlier(Agents agents) const {
   return ~strangers(agents) & ~mask(agents == agent_);
 }
 
+// The current agent alone has touched the bytes in the phase.
+void HostWatcher::mark_own(Marks& marks, Agents lanes, const Access& access) {
+  const Agents fresh = lanes & mask(marks.agents == Agents{});
+  if (!any(fresh)) return;
+  marks.agents |= fresh & (Agents{} + agent_);
+  set_places(marks.places, fresh, place_of(access));
+}
+
 void HostWatcher::mark_write(Granule& granule, std::uintptr_t address, Agents lanes,
                              const Access& access) {
+  const Agents own = Agents{} + agent_;
+  const Agents alone = of_nobody_or(own, granule.writers) & of_nobody_or(own, granule.readers) &
+                       mask(granule.others.agents == Agents{});
+  if (!any(lanes & ~alone)) return mark_own(granule.writers, lanes, access);
   const Agents against[] = {strangers(granule.writers.agents) & lanes,
                             strangers(granule.readers.agents) & lanes,
                             strangers(granule.others.agents) & lanes};
@@ -140,6 +166,9 @@ void HostWatcher::mark_write(Granule& granule, std::uintptr_t address, Agents la
 
 void HostWatcher::mark_read(Granule& granule, std::uintptr_t address, Agents lanes,
                             const Access& access) {
+  const Agents own = Agents{} + agent_;
+  const Agents alone = of_nobody_or(own, granule.writers) & of_nobody_or(own, granule.readers);
+  if (!any(lanes & ~alone)) return mark_own(granule.readers, lanes, access);
   const Agents against = strangers(granule.writers.agents) & lanes;
   const Agents fresh = earlier(granule.readers.agents) & lanes;
   const Agents second =

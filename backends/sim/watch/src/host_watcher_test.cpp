@@ -304,6 +304,31 @@ TEST_F(HostWatcherTest, NotesAValueOfOneReplicaInAMerge) {
   EXPECT_TRUE(report.conflicts.empty());
 }
 
+// A verb reads what replicas have passed. In a nested run the merge around is as before.
+TEST_F(HostWatcherTest, CountsNothingInMergesOfVerbs) {
+  const Actor outer{{AgentId::Kind::kMerge, 0}, 1};
+  const Actor inner{{AgentId::Kind::kMerge, 1}, 2};
+  const auto counts_in = [&](const Actor& merge, bool is_verb) {
+    watcher_.enter(merge, nullptr);
+    watcher_.begin_phase();
+    watcher_.begin_merge(is_verb);
+    return belfry_watch_counts != 0;
+  };
+  EXPECT_TRUE(counts_in(outer, false));
+  EXPECT_FALSE(counts_in(inner, true));
+  watcher_.enter(replica(0, 2), __builtin_frame_address(0));
+  EXPECT_NE(belfry_watch_counts, 0);
+  watcher_.enter(inner, nullptr);
+  EXPECT_EQ(belfry_watch_counts, 0);
+  watcher_.enter(outer, nullptr);
+  EXPECT_NE(belfry_watch_counts, 0);
+  EXPECT_FALSE(counts_in(outer, true));
+  EXPECT_TRUE(counts_in(outer, false));
+  // Devices use memory of the program: merges are in an order with streams.
+  watcher_.share(reinterpret_cast<const std::byte*>(bytes_.data()), 8, outer);
+  EXPECT_TRUE(counts_in(outer, true));
+}
+
 // What a merge has written is the merge's.
 TEST_F(HostWatcherTest, NotesNoValueThatTheMergeReplaced) {
   write(replica(1), 8, 8);
