@@ -74,13 +74,11 @@ void JudgedTest::judge(const std::function<std::string()>& run_case) {
     too_many = true;
     return;
   }
-  const auto judged = sim::explore_program(
-      [&] {
-        std::string found = run_case();
-        if (!found.empty() && failure.empty()) failure = found;
-        return found;
-      },
-      {.check_kernels = true});
+  const auto judged = sim::explore_program([&] {
+    std::string found = run_case();
+    if (!found.empty() && failure.empty()) failure = found;
+    return found;
+  });
   for (const sim::JudgedBackend& backend : judged) {
     const sim::VerdictReport& report = backend.verdict.report();
     ++backends;

@@ -64,6 +64,17 @@ engine::DigestExtent extent_of(Digests digests) {
   return engine::DigestExtent::kNone;
 }
 
+// The reason against an exploration of the backend; empty without a reason.
+std::string_view refusal_of_exploration(const Attachments& attached) {
+  if (attached.schedules != nullptr) {
+    return "the backend belongs to a host of a cluster, and the cluster decides one schedule of "
+           "all "
+           "its hosts";
+  }
+  if (attached.chooser == nullptr && attached.observer == nullptr) return {};
+  return "the program gives the backend a Chooser or an observer, and an exploration has its own";
+}
+
 }  // namespace
 
 // Parts in the order of their needs: the last is destroyed first.
@@ -196,8 +207,7 @@ std::shared_ptr<Backend::State> Backend::state_for(const Options& options,
   // The backend of an exploration in the program is none of the program's own.
   const bool of_exploration = dynamic_cast<engine::HostAccessWatch*>(attached.observer) != nullptr;
   if (program == nullptr || of_exploration) return std::make_shared<State>(checked, attached);
-  const bool is_attached = attached.chooser != nullptr || attached.observer != nullptr;
-  const Backend* const explored = program->make({checked, site, is_attached});
+  const Backend* const explored = program->make({checked, site, refusal_of_exploration(attached)});
   const std::shared_ptr<State> state =
       explored != nullptr ? explored->state_
                           : std::make_shared<State>(checked, program->observed(attached));

@@ -10,6 +10,7 @@
 #include "cluster/cluster_options.h"
 #include "cluster/host_meeting.h"
 #include "cluster/slow_hosts.h"
+#include "explore/present_body.h"
 #include "fixed_chooser.h"
 #include "random_chooser.h"
 #include "recording_chooser.h"
@@ -110,6 +111,7 @@ struct Run final : Job, ScheduleSource {
   std::unique_ptr<Executor> executor;
   HostMeeting meeting;
   const std::function<void(Host&)>* program = nullptr;
+  CallSite site{};
   std::vector<std::exception_ptr> thrown;
   std::atomic<int> ended = 0;  // Counted on the fibers of hosts.
 };
@@ -126,7 +128,7 @@ class RunningHost final : public Host {
                   .memory_limit_bytes = run.options.memory_limit_bytes,
                   .record_limit = run.options.record_limit,
                   .seed = run.options.seed},
-                 Attachments{.chooser = run.chooser.get(), .schedules = &run}) {}
+                 Attachments{.chooser = run.chooser.get(), .schedules = &run}, run.site) {}
 
   ProcessGroup& group() override { return group_; }
   Backend& backend() override { return backend_; }
@@ -191,6 +193,8 @@ void Cluster::run(const std::function<void(Host&)>& program, CallSite site) {
   state_->latest = std::make_unique<Run>(state_->options);
   Run& run = *state_->latest;
   run.program = &program;
+  run.site = site;
+  PresentBody::runs_cluster();
   run.executor->carry(state_->options.hosts, run, {});
   belfry::detail::rethrow_cause(run.thrown);
   run.replay.throw_misfit(site);

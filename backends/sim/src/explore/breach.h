@@ -16,7 +16,6 @@ enum class Breach : std::uint8_t {
   kDeviceRace,         ///< Accesses to device memory without an order.
   kNestedRun,          ///< A run begun by a replica.
   kProgramMemory,      ///< A buffer over memory of the program.
-  kUncheckedKernel,    ///< A kernel of the user's without Options::check_kernels.
   kInnerExploration,   ///< The body is part of the body of an exploration.
   kUnwatchedProgram,   ///< A program without watched code.
   kUnwatchedReplicas,  ///< Replicas without accesses in watched code.

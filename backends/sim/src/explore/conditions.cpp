@@ -90,9 +90,6 @@ class Judgement {
   Condition declared_orders();
   Condition own_backend();
   Condition no_draws();
-  bool has_unchecked_kernel() const {
-    return facts_.user_kernel.has_value() && !options_.check_kernels;
-  }
 
   const BodyRun& run_;
   const Options& options_;
@@ -127,11 +124,6 @@ Condition Judgement::device_bytes() {
                "a replica began a run: orders are known for runs of callers and merges");
   }
   row.breaks_by(Breach::kProgramMemory, facts_.foreign, ": is memory of the program, too");
-  if (has_unchecked_kernel()) {
-    row.breaks_by(Breach::kUncheckedKernel, facts_.user_kernel,
-                  ": is a kernel with accesses that nobody compares with its declaration; set "
-                  "Options::check_kernels");
-  }
   return row.otherwise(count(facts_.work, "piece of work", "pieces of work"));
 }
 
@@ -149,10 +141,6 @@ Condition Judgement::host_bytes() {
     row.breaks(Breach::kUnseenCode,
                unseen + "vouch for functions with belfry_watch(target VOUCH ...)");
   }
-  if (has_unchecked_kernel()) {
-    row.breaks_by(Breach::kUncheckedKernel, facts_.user_kernel,
-                  ": is a kernel whose body is watched with Options::check_kernels alone");
-  }
   if (host_.kernel_access) row.breaks(Breach::kUnknownOrder, text_of(*host_.kernel_access));
   return row.otherwise(count(host_.accesses, "access", "accesses") + " of replicas");
 }
@@ -162,6 +150,10 @@ void Judgement::check_watch(Row& row) const {
   if (run_.is_nested()) {
     row.breaks(Breach::kInnerExploration,
                "an exploration in the body of an exploration watches no host memory");
+  } else if (run_.is_on_fiber()) {
+    row.breaks(Breach::kInnerExploration,
+               "an exploration in a replica, or in a host of a cluster, watches no host memory: "
+               "explore outside of runs and clusters");
   } else if (run_.is_second()) {
     row.breaks(Breach::kInnerExploration,
                "an exploration of a second thread watched host memory meanwhile");
@@ -277,8 +269,8 @@ std::vector<Condition> conditions_of(const BodyRun& run, const Options& options)
 
 void confirm_by_schedules(std::vector<Condition>& conditions, const Log& log) {
   conditions.front().evidence =
-      "the judged schedule, the serial schedule and its reverse did the same " + operations(log) +
-      ", with the same outcome";
+      "the judged schedule, the serial schedule, its reverse and 4 random schedules did the same " +
+      operations(log) + ", with the same outcome";
 }
 
 void take_back_host_bytes(std::vector<Condition>& conditions) {

@@ -29,6 +29,7 @@ using ::testing::HasSubstr;
 using testing::HostMemory;
 using ::testing::IsEmpty;
 
+constexpr int kDevices = 3;
 constexpr const char* kDeviceBytes = "device bytes have an order";
 constexpr const char* kHostBytes = "replicas share no host bytes that one of them writes";
 constexpr const char* kBlind = "nothing asks for the progress of agents";
@@ -42,7 +43,7 @@ class Conditions : public ::testing::Test {
 
   // The conditions that `body` breaks; nothing if and only if the body is certified.
   std::vector<std::string> broken_by(const std::function<float(Backend&)>& body,
-                                     const Options& options = {.devices = 2, .seed = 7}) {
+                                     const Options& options = {.devices = kDevices}) {
     const Verdict verdict = explore(options, body);
     std::vector<std::string> names = broken_conditions(verdict);
     EXPECT_EQ(verdict.level() == VerdictLevel::kCertified, names.empty()) << explain(verdict);
@@ -53,21 +54,21 @@ class Conditions : public ::testing::Test {
   HostMemory& host_ = HostMemory::attached();
 };
 
-// A run of two replicas, with the result of replica 1.
+// A run of all replicas, with the result of replica 1.
 float run(Backend& backend, const std::function<float(ReplicaContext&)>& replica) {
   MirroredStrategy strategy{backend};
   return strategy.run([&](ReplicaContext& context) { return replica(context); })[1];
 }
 
-// Work of two streams, with or without a wait of the second for the first.
-float two_streams(Backend& backend, bool waits) {
-  Stream& first = backend.device(0).compute_stream();
-  const auto second = backend.device(0).create_stream();
-  const BufferView view = view_of(backend.device(0).allocate(4, first), DType::kFloat32);
+// Work of two streams of a device, with or without a wait of the second for the first.
+float two_streams(Backend& backend, int device, bool waits) {
+  Stream& first = backend.device(device).compute_stream();
+  const auto second = backend.device(device).create_stream();
+  const BufferView view = view_of(backend.device(device).allocate(4, first), DType::kFloat32);
   const float one = 1.0F;
   const float two = 2.0F;
   first.write(view, &one);
-  const auto event = backend.device(0).create_event();
+  const auto event = backend.device(device).create_event();
   first.record(*event);
   if (waits) second->wait(*event);
   second->write(view, &two);
@@ -79,24 +80,63 @@ float two_streams(Backend& backend, bool waits) {
 
 TEST_F(Conditions, OrderOfDeviceBytes) {
   belfry::testing::asserts("SEM-193");
-  EXPECT_THAT(broken_by([](Backend& backend) { return two_streams(backend, false); }),
-              ElementsAre(kDeviceBytes));
-  EXPECT_THAT(broken_by([](Backend& backend) { return two_streams(backend, true); }), IsEmpty());
+  for (int device = 0; device < kDevices; ++device) {
+    EXPECT_THAT(broken_by([&](Backend& backend) { return two_streams(backend, device, false); }),
+                ElementsAre(kDeviceBytes));
+    EXPECT_THAT(broken_by([&](Backend& backend) { return two_streams(backend, device, true); }),
+                IsEmpty());
+  }
+}
+
+// Two of three replicas write to a buffer of a device, at each place in turn.
+TEST_F(Conditions, OrderOfDeviceBytesOfReplicas) {
+  belfry::testing::asserts("SEM-193");
+  for (int device = 0; device < kDevices; ++device) {
+    for (int odd = 0; odd < kDevices; ++odd) {
+      const auto with = [&](bool merges) {
+        return [&, merges](Backend& backend) {
+          const auto stream = backend.device(device).create_stream();
+          const BufferView view =
+              view_of(backend.device(device).allocate(4, *stream), DType::kFloat32);
+          run(backend, [&](ReplicaContext& replica) {
+            const int id = replica.replica_id();
+            const auto write = [&] {
+              const auto own = static_cast<float>(id);
+              stream->write(view, &own);
+            };
+            const int last = odd == 2 ? 1 : 2;
+            if (id != odd && id != last) write();
+            if (merges) replica.merge_call([](CrossReplicaContext&) {});
+            if (id == last) write();
+            return 0.0F;
+          });
+          float value = 0;
+          stream->read(&value, view);
+          return value;
+        };
+      };
+      EXPECT_THAT(broken_by(with(false)), ElementsAre(kDeviceBytes)) << device << ", " << odd;
+      EXPECT_THAT(broken_by(with(true)), IsEmpty()) << device << ", " << odd;
+    }
+  }
 }
 
 TEST_F(Conditions, MemoryOfTheProgram) {
   belfry::testing::asserts("SEM-193");
-  const auto with = [](bool foreign) {
-    return [foreign](Backend& backend) {
+  const auto with = [](int device, bool foreign) {
+    return [device, foreign](Backend& backend) {
       MirroredStrategy strategy{backend};
       std::vector<float> mine(2, 1.5F);
-      const auto x = foreign ? Tensor<float>::over(Shape{2}, std::span(mine), strategy.placement(0))
-                             : Tensor<float>::from(Shape{2}, mine, strategy.placement(0));
+      const Placement there = strategy.placement(device);
+      const auto x = foreign ? Tensor<float>::over(Shape{2}, std::span(mine), there)
+                             : Tensor<float>::from(Shape{2}, mine, there);
       return x.to_host()[1];
     };
   };
-  EXPECT_THAT(broken_by(with(true)), ElementsAre(kDeviceBytes));
-  EXPECT_THAT(broken_by(with(false)), IsEmpty());
+  for (int device = 0; device < kDevices; ++device) {
+    EXPECT_THAT(broken_by(with(device, true)), ElementsAre(kDeviceBytes));
+    EXPECT_THAT(broken_by(with(device, false)), IsEmpty());
+  }
 }
 
 TEST_F(Conditions, HostBytes) {
@@ -134,18 +174,21 @@ TEST_F(Conditions, HostBytesOfReplicasWithoutWatchedCode) {
 
 TEST_F(Conditions, Queries) {
   belfry::testing::asserts("SEM-193");
-  const auto with = [](bool asks) {
-    return [asks](Backend& backend) {
-      return run(backend, [asks](ReplicaContext& replica) {
+  // The replica `odd` asks, on the replica's own device.
+  const auto asked_by = [](int odd) {
+    return [odd](Backend& backend) {
+      return run(backend, [odd](ReplicaContext& replica) {
         const auto x = Tensor<float>::full(Shape{}, 1.0F);
         const auto event = replica.placement().backend->device(replica.replica_id()).create_event();
-        if (asks) (void)event->query();
+        if (replica.replica_id() == odd) (void)event->query();
         return x.item();
       });
     };
   };
-  EXPECT_THAT(broken_by(with(true)), ElementsAre(kBlind));
-  EXPECT_THAT(broken_by(with(false)), IsEmpty());
+  for (int odd = 0; odd < kDevices; ++odd) {
+    EXPECT_THAT(broken_by(asked_by(odd)), ElementsAre(kBlind));
+  }
+  EXPECT_THAT(broken_by(asked_by(-1)), IsEmpty());
 }
 
 TEST_F(Conditions, LooksAtTheBackend) {
@@ -200,7 +243,7 @@ TEST_F(Conditions, CopiesBeforeWrites) {
     });
     return 10 * values[0] + values[1];
   };
-  EXPECT_THAT(broken_by(body), IsEmpty());
+  EXPECT_THAT(broken_by(body, {.devices = 2}), IsEmpty());
   EXPECT_EQ(explore({.devices = 2}, body).report().outcomes.at(0).outcome, "34");
 }
 
@@ -219,7 +262,7 @@ TEST_F(Conditions, CopiesBesideTheEndOfAHandle) {
     return handles[0].item() + handles[1].item();
   };
   EXPECT_THAT(broken_by(body, {.devices = 2, .schedule = Schedule::fixed()}), IsEmpty());
-  EXPECT_THAT(broken_by(body), IsEmpty());
+  EXPECT_THAT(broken_by(body, {.devices = 2}), IsEmpty());
 }
 
 struct Double {
@@ -237,60 +280,69 @@ TEST_F(Conditions, BodiesOfKernels) {
       return y.item();
     });
   };
-  const Options checked{.devices = 2, .seed = 7, .check_kernels = true};
-  EXPECT_THAT(broken_by(body, checked), IsEmpty());
-  EXPECT_THAT(broken_by(body), ElementsAre(kDeviceBytes, kHostBytes));
+  EXPECT_THAT(broken_by(body), IsEmpty());
   host_.report.kernel_access.emplace();
   host_.report.kernel_access->body.name = "Double";
   host_.report.kernel_access->access.write = true;
-  EXPECT_THAT(broken_by(body, checked), ElementsAre(kHostBytes));
-  EXPECT_THAT(explain(explore(checked, body)),
+  EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
+  EXPECT_THAT(explain(explore({.devices = 2}, body)),
               HasSubstr("the kernel Double writes memory of the program at user.cpp:5"));
 }
 
-// A record by replica 0, and a wait of replica 1 for the event.
-float common_event(Backend& backend, bool merges) {
-  const auto event = backend.device(0).create_event();
-  const auto stream = backend.device(0).create_stream();
+// A record by a replica, and a wait of another replica for the event.
+float common_event(Backend& backend, int recorder, int waiter, bool merges) {
+  const auto event = backend.device(recorder).create_event();
+  const auto stream = backend.device(recorder).create_stream();
   return run(backend, [&](ReplicaContext& replica) {
-    if (replica.replica_id() == 0) stream->record(*event);
+    if (replica.replica_id() == recorder) stream->record(*event);
     if (merges) replica.merge_call([](CrossReplicaContext&) {});
-    if (replica.replica_id() == 1) backend.device(1).compute_stream().wait(*event);
+    if (replica.replica_id() == waiter) backend.device(waiter).compute_stream().wait(*event);
     return 1.0F;
   });
 }
 
 TEST_F(Conditions, Events) {
   belfry::testing::asserts("SEM-193");
-  EXPECT_THAT(broken_by([](Backend& backend) { return common_event(backend, false); }),
-              ElementsAre(kEvents));
-  EXPECT_THAT(broken_by([](Backend& backend) { return common_event(backend, true); }), IsEmpty());
+  for (int recorder = 0; recorder < kDevices; ++recorder) {
+    for (int waiter = 0; waiter < kDevices; ++waiter) {
+      if (recorder == waiter) continue;
+      const auto with = [&](bool merges) {
+        return [&, merges](Backend& backend) {
+          return common_event(backend, recorder, waiter, merges);
+        };
+      };
+      EXPECT_THAT(broken_by(with(false)), ElementsAre(kEvents)) << recorder << ", " << waiter;
+      EXPECT_THAT(broken_by(with(true)), IsEmpty()) << recorder << ", " << waiter;
+    }
+  }
 }
 
 TEST_F(Conditions, FailedWork) {
   belfry::testing::asserts("SEM-193");
-  const auto row = [](std::int32_t index) {
-    return [index](Backend& backend) {
+  const auto row = [](int device, std::int32_t index) {
+    return [device, index](Backend& backend) {
       MirroredStrategy strategy{backend};
-      const Placement here = strategy.placement(0);
+      const Placement here = strategy.placement(device);
       const auto table = Tensor<float>::full(Shape{2, 1}, 1.0F, here);
       // Nobody waits for the work.
       gather_rows(table, Tensor<std::int32_t>::full(Shape{1}, index, here));
       return 1.0F;
     };
   };
-  EXPECT_THAT(broken_by(row(2)), ElementsAre(kFailures));
-  EXPECT_THAT(broken_by(row(1)), IsEmpty());
+  for (int device = 0; device < kDevices; ++device) {
+    EXPECT_THAT(broken_by(row(device, 2)), ElementsAre(kFailures));
+    EXPECT_THAT(broken_by(row(device, 1)), IsEmpty());
+  }
 }
 
 // The host reads a number that no stream has written, or that a stream writes at any time.
 TEST_F(Conditions, ReadsWithoutContents) {
   belfry::testing::asserts("SEM-199");
-  const auto with = [](bool written) {
-    return [written](Backend& backend) {
-      Stream& reader = backend.device(0).compute_stream();
-      const auto writer = backend.device(0).create_stream();
-      const BufferView view = view_of(backend.device(0).allocate(4, reader), DType::kFloat32);
+  const auto on = [](int device, bool written) {
+    return [device, written](Backend& backend) {
+      Stream& reader = backend.device(device).compute_stream();
+      const auto writer = backend.device(device).create_stream();
+      const BufferView view = view_of(backend.device(device).allocate(4, reader), DType::kFloat32);
       const float number = 3;
       if (written) writer->write(view, &number);
       float value = 0;
@@ -298,43 +350,61 @@ TEST_F(Conditions, ReadsWithoutContents) {
       return value;
     };
   };
-  EXPECT_THAT(broken_by(with(false)), IsEmpty());
-  const VerdictReport certified = explore({.devices = 2, .seed = 7}, with(false)).report();
-  EXPECT_THAT(certified.outcomes.at(0).outcome, HasSubstr("BF-062"));
-  EXPECT_THAT(certified.conditions.at(5).evidence,
-              HasSubstr("1 read of the host throws in every schedule"));
-  EXPECT_THAT(broken_by(with(true)), ElementsAre(kDeviceBytes));
-  // The serial schedule reads before the write.
-  const Verdict refuted = explore({.devices = 2, .schedule = Schedule::fixed()}, with(true));
-  EXPECT_EQ(refuted.level(), VerdictLevel::kRefuted) << explain(refuted);
-  ASSERT_EQ(refuted.report().races.size(), 1U);
-  EXPECT_EQ(refuted.report().races[0].second.operation, "the host");
+  for (int device = 0; device < kDevices; ++device) {
+    EXPECT_THAT(broken_by(on(device, false)), IsEmpty());
+    const VerdictReport certified = explore({.devices = kDevices}, on(device, false)).report();
+    EXPECT_THAT(certified.outcomes.at(0).outcome, HasSubstr("BF-062"));
+    EXPECT_THAT(certified.conditions.at(5).evidence,
+                HasSubstr("1 read of the host throws in every schedule"));
+    EXPECT_THAT(broken_by(on(device, true)), ElementsAre(kDeviceBytes));
+    // The serial schedule reads before the write.
+    const Verdict refuted =
+        explore({.devices = kDevices, .schedule = Schedule::fixed()}, on(device, true));
+    EXPECT_EQ(refuted.level(), VerdictLevel::kRefuted) << explain(refuted);
+    ASSERT_EQ(refuted.report().races.size(), 1U);
+    EXPECT_EQ(refuted.report().races[0].second.operation, "the host");
+  }
 }
 
-// Two buffers of 400 bytes on a device, one after the end of the other.
+// Two buffers of 400 bytes on a device, the second after the end of the first, and a buffer on
+// each further device.
 TEST_F(Conditions, MemoryOfDevices) {
   belfry::testing::asserts("SEM-193");
-  const auto body = [](Backend& backend) {
-    MirroredStrategy strategy{backend};
-    float sum = 0;
-    for (int i = 0; i < 2; ++i) {
-      sum += Tensor<float>::full(Shape{100}, 1.0F, strategy.placement(0)).to_host()[0];
-    }
-    return sum;
-  };
-  Options options{.devices = 2, .seed = 7};
-  options.memory_limit_bytes = 799;
-  EXPECT_THAT(broken_by(body, options), ElementsAre(kFailures));
-  options.memory_limit_bytes = 800;
-  EXPECT_THAT(broken_by(body, options), IsEmpty());
+  for (int odd = 0; odd < kDevices; ++odd) {
+    const auto body = [odd](Backend& backend) {
+      MirroredStrategy strategy{backend};
+      float sum = 0;
+      for (const int device : {0, 1, 2, odd}) {
+        sum += Tensor<float>::full(Shape{100}, 1.0F, strategy.placement(device)).to_host()[0];
+      }
+      return sum;
+    };
+    Options options{.devices = kDevices};
+    options.memory_limit_bytes = 799;
+    EXPECT_THAT(broken_by(body, options), ElementsAre(kFailures));
+    EXPECT_THAT(explain(explore(options, body)),
+                HasSubstr("the buffers of device " + std::to_string(odd) +
+                          " have 800 bytes in all, and the limit is 799"));
+    options.memory_limit_bytes = 800;
+    EXPECT_THAT(broken_by(body, options), IsEmpty());
+  }
 }
 
 // The device work of a body on a backend from outside is in no observed schedule.
 TEST_F(Conditions, BackendsFromOutside) {
   belfry::testing::asserts("SEM-193");
   Backend outside{{.devices = 1, .schedule = Schedule::fixed()}};
-  const auto body = [&](Backend&) { return two_streams(outside, false); };
+  const auto body = [&](Backend&) { return two_streams(outside, 0, false); };
   EXPECT_THAT(broken_by(body), ElementsAre(kOwnBackend));
+  // A replica uses the backend.
+  for (int odd = 0; odd < kDevices; ++odd) {
+    const auto by_replica = [&](Backend& backend) {
+      return run(backend, [&](ReplicaContext& replica) {
+        return replica.replica_id() == odd ? two_streams(outside, 0, false) : 0.0F;
+      });
+    };
+    EXPECT_THAT(broken_by(by_replica), ElementsAre(kOwnBackend));
+  }
 }
 
 TEST_F(Conditions, BackendsOfTheBody) {
@@ -348,15 +418,19 @@ TEST_F(Conditions, BackendsOfTheBody) {
 
 // The library refuses runs in replicas: the refusal is the outcome of every schedule.
 TEST_F(Conditions, RunsInReplicas) {
-  const auto body = [](Backend& backend) {
-    MirroredStrategy inner{backend, {0}};
-    return run(backend, [&](ReplicaContext& replica) {
-      if (replica.replica_id() == 0) inner.run([](ReplicaContext&) {});
-      return 1.0F;
-    });
-  };
-  EXPECT_THAT(broken_by(body), IsEmpty());
-  EXPECT_THAT(explore({.devices = 2}, body).report().outcomes.at(0).outcome, HasSubstr("BF-0"));
+  for (int odd = 0; odd < kDevices; ++odd) {
+    const auto body = [odd](Backend& backend) {
+      const DeviceSpec own = DeviceSpec::parse("/sim:" + std::to_string(odd));
+      MirroredStrategy inner{backend, {.devices = {own}}};
+      return run(backend, [&](ReplicaContext& replica) {
+        if (replica.replica_id() == odd) inner.run([](ReplicaContext&) {});
+        return 1.0F;
+      });
+    };
+    EXPECT_THAT(broken_by(body), IsEmpty());
+    EXPECT_THAT(explore({.devices = kDevices}, body).report().outcomes.at(0).outcome,
+                HasSubstr("BF-0"));
+  }
 }
 
 }  // namespace

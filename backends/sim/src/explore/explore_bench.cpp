@@ -37,7 +37,7 @@ constexpr double kMostVerdict = 15;
 void be_watched() {}
 #else
 constexpr double kMostObserved = 2.5;
-constexpr double kMostVerdict = 5;
+constexpr double kMostVerdict = 10;
 
 // Stands for watched code without accesses that replicas share: the costs are those of all the
 // rest.
@@ -168,6 +168,9 @@ void BM_Schedules(benchmark::State& state, void (*run)(const Options&, Program))
       ->UseManualTime()                                                                   \
       ->Iterations(rounds);                                                               \
   BENCHMARK_CAPTURE(benchmark, tensor_reductions, "tensor_reductions", tensor_reductions) \
+      ->UseManualTime()                                                                   \
+      ->Iterations(rounds);                                                               \
+  BENCHMARK_CAPTURE(benchmark, map_reduction, "map_reduction", map_reduction)             \
       ->UseManualTime()                                                                   \
       ->Iterations(rounds);                                                               \
   BENCHMARK_CAPTURE(benchmark, training_step, "training_step", training_step)             \

@@ -4,6 +4,7 @@
 
 #include "belfry/belfry.h"
 #include "belfry/launch.h"
+#include "belfry/sim/cluster.h"
 #include "belfry/sim/explore.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -241,7 +243,8 @@ struct Double {
 };
 
 TEST_F(ExploreProgram, ChecksKernels) {
-  const auto program = [] {
+  belfry::testing::asserts("SEM-196");
+  const auto judged = explore_program([] {
     Backend backend{{.devices = 1}};
     MirroredStrategy strategy{backend};
     return strategy.run([](ReplicaContext&) {
@@ -249,11 +252,50 @@ TEST_F(ExploreProgram, ChecksKernels) {
       launch(Double{}, updates(x));
       return x.to_host()[1];
     })[0];
-  };
-  const auto checked = explore_program(program, {.check_kernels = true});
-  EXPECT_THAT(all_broken(checked), ElementsAre(IsEmpty()));
-  EXPECT_EQ(checked.at(0).verdict.report().outcomes.at(0).outcome, "3");
-  EXPECT_THAT(all_broken(explore_program(program)), ElementsAre(::testing::Not(IsEmpty())));
+  });
+  EXPECT_THAT(all_broken(judged), ElementsAre(IsEmpty()));
+  EXPECT_EQ(judged.at(0).verdict.report().outcomes.at(0).outcome, "3");
+  EXPECT_FALSE(judged.at(0).options.check_kernels);
+}
+
+// The cluster has one schedule of all its hosts. The backend beside the cluster is judged.
+TEST_F(ExploreProgram, HasNoVerdictOnTheHostsOfACluster) {
+  belfry::testing::asserts("SEM-198");
+  int line = 0;
+  const auto judged = explore_program([&] {
+    Backend backend{{.devices = 2}};
+    double sum = digits(backend, true);
+    Cluster cluster{{.hosts = 2}};
+    line = __LINE__ + 1;
+    cluster.run([&](Host& host) { sum += digits(host.backend(), true); });
+    return sum;
+  });
+  ASSERT_THAT(judged, SizeIs(3));
+  EXPECT_EQ(judged[0].verdict.level(), VerdictLevel::kCertified) << explain(judged[0].verdict);
+  for (const std::size_t host : {1U, 2U}) {
+    EXPECT_EQ(judged[host].verdict.level(), VerdictLevel::kNone);
+    EXPECT_THAT(explain(judged[host].verdict), HasSubstr("belongs to a host of a cluster"));
+    EXPECT_THAT(to_string(judged[host].site),
+                ::testing::EndsWith("explore_program_test.cpp:" + std::to_string(line)));
+  }
+}
+
+// Each replica in turn runs a cluster.
+TEST_F(ExploreProgram, CertifiesNoClusterInAReplica) {
+  belfry::testing::asserts("SEM-198");
+  for (int odd = 0; odd < 3; ++odd) {
+    const auto judged = explore_program([odd] {
+      Backend backend{{.devices = 3}};
+      MirroredStrategy strategy{backend};
+      strategy.run([odd](ReplicaContext& replica) {
+        if (replica.replica_id() != odd) return;
+        Cluster cluster{{.hosts = 1}};
+        cluster.run([](Host&) {});
+      });
+    });
+    EXPECT_THAT(broken_conditions(judged.at(0).verdict), ElementsAre(kOwnBackend));
+    EXPECT_THAT(explain(judged.at(0).verdict), HasSubstr("a replica runs a cluster"));
+  }
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How an exploration works. The run of the judged schedule is observed. The verdict is a
-// certificate if the run meets all conditions, and the serial schedule and the reverse of the
-// serial schedule do the same: a difference means accesses without an observation. If not, the
-// judged schedule runs again: there is no verdict if the runs differ. More schedules run until an
-// outcome differs. The further schedules, and the levels, do not depend on the judged schedule
-// (SEM-225). A schedule that differs from the serial schedule is shrunk: trials set choices to
-// those of the serial schedule, and keep the outcome.
+// certificate if the run meets all conditions, and the serial schedule, the reverse of the serial
+// schedule and four random schedules do the same: a difference means accesses without an
+// observation. If not, the judged schedule runs again: there is no verdict if the runs differ. More
+// schedules run until an outcome differs. No seed of the caller's decides a schedule (SEM-225). A
+// schedule that differs from the serial schedule is shrunk: trials set choices to those of the
+// serial schedule, and keep the outcome.
 #include "belfry/sim/explore.h"
 #include "belfry/sim/replay_token.h"
 #include "checked_options.h"
@@ -15,9 +15,11 @@
 #include "explore/conditions.h"
 #include "explore/delaying_chooser.h"
 #include "explore/guided_chooser.h"
+#include "explore/missed_accesses.h"
 #include "explore/outcome_text.h"
 #include "explore/reverse_chooser.h"
 #include "explore/shrunk_answers.h"
+#include "fixed_chooser.h"
 #include "random_chooser.h"
 
 #include <algorithm>
@@ -32,8 +34,10 @@
 namespace belfry::sim {
 namespace {
 
-// Random schedules show a second outcome of most programs that have a second outcome within so many
-// runs.
+// Random schedules have seeds of the library: seed 0 is of the judged schedule, seeds 1 to
+// kConfirming run before a certificate, and seeds 1 to kRandom in search of a second outcome.
+constexpr std::uint64_t kJudgedSeed = 0;
+constexpr std::uint64_t kConfirming = 4;
 constexpr std::uint64_t kRandom = 6;
 constexpr int kDelays = 6;
 constexpr int kTrials = 48;
@@ -44,6 +48,7 @@ Options explored(Options options) {
   options.digests = Digests::kAll;
   if (options.record_limit == Options().record_limit) options.record_limit = kLongLog;
   options.carrier = Carrier::kFiber;
+  options.check_kernels = true;
   return options;
 }
 
@@ -119,7 +124,8 @@ class Exploration {
       : options_(explored(checked_options(options, site))), body_(body) {}
 
   VerdictReport judge() {
-    const BodyRun first(options_, {}, body_, Scrutiny::kAll);
+    RandomChooser random(kJudgedSeed);
+    const BodyRun first(options_, judged_by(random), body_, Scrutiny::kAll);
     report_.schedules = 1;
     tokens_.insert(first.token());
     report_.outcomes = {outcome_of(first)};
@@ -144,37 +150,52 @@ class Exploration {
   }
 
  private:
-  // Whether the serial schedule and the reverse of the serial schedule do as `first`. The run
-  // `first` meets all conditions.
+  // `random` makes the choices of the judged schedule unless the caller has named a schedule. The
+  // seed of the options belongs to the body alone.
+  Attachments judged_by(RandomChooser& random) const {
+    const bool is_random = options_.schedule.kind == ScheduleKind::kRandom;
+    return {.chooser = is_random ? &random : nullptr};
+  }
+
+  // Whether the serial schedule, its reverse and random schedules do as `first`. The run `first`
+  // meets all conditions.
   bool certifies(const BodyRun& first) {
     const OtherAddresses blocks;
-    ReverseChooser reverse;
-    std::set<std::uint64_t> logs{first.log().hash()};
-    if (!does_the_same(first, nullptr, logs)) return false;
-    if (!does_the_same(first, &reverse, logs)) return false;
-    report_.schedules = static_cast<int>(logs.size());
+    logs_ = {first.log().hash()};
+    if (!does_the_same<FixedChooser>(first) || !does_the_same<ReverseChooser>(first)) return false;
+    for (std::uint64_t seed = 1; seed <= kConfirming; ++seed) {
+      if (!does_the_same<RandomChooser>(first, seed)) return false;
+    }
+    report_.schedules = static_cast<int>(logs_.size());
     report_.level = VerdictLevel::kCertified;
     confirm_by_schedules(report_.conditions, first.log());
     return true;
   }
 
-  // Whether a run with the choices of `chooser`, null for the serial schedule, does as `first`.
-  // Equal hashes suffice; unequal hashes may come from names of streams, an effect of the order.
-  // Adds the hash of the log to `logs`.
-  bool does_the_same(const BodyRun& first, Chooser* chooser, std::set<std::uint64_t>& logs) {
-    Options options = serially();
-    options.record_limit = 0;
-    const BodyRun run(options, {.chooser = chooser}, body_, Scrutiny::kNothing);
-    logs.insert(run.log().hash());
-    if (!first.outcome().same(run.outcome())) return false;
-    if (first.log().order_free_hash() == run.log().order_free_hash()) return true;
-    const BodyRun stepwise(serially(), {.chooser = chooser}, body_, Scrutiny::kSteps);
-    return stepwise.log().dropped() == 0 && !difference_of(first, stepwise);
+  // Whether a run with the choices of a new C does as `first`. Equal hashes suffice; unequal hashes
+  // may come from names of streams, an effect of the order, and later hashes will be unequal, too.
+  template <class C, class... Args>
+  bool does_the_same(const BodyRun& first, Args... args) {
+    if (!by_steps_) {
+      C chooser(args...);
+      Options options = serially();
+      options.record_limit = 0;
+      const BodyRun run(options, {.chooser = &chooser}, body_, Scrutiny::kNothing);
+      logs_.insert(run.log().hash());
+      if (!first.outcome().same(run.outcome())) return false;
+      if (first.log().order_free_hash() == run.log().order_free_hash()) return true;
+      by_steps_ = true;
+    }
+    C chooser(args...);
+    const BodyRun run(serially(), {.chooser = &chooser}, body_, Scrutiny::kSteps);
+    logs_.insert(run.log().hash());
+    return run.log().dropped() == 0 && !difference_of(first, run);
   }
 
   std::optional<std::string> difference_of_repeat(const BodyRun& first) {
     const OtherAddresses blocks;
-    const BodyRun again(options_, {}, body_, Scrutiny::kNothing);
+    RandomChooser random(kJudgedSeed);
+    const BodyRun again(options_, judged_by(random), body_, Scrutiny::kNothing);
     return difference_of_repeats(first, again);
   }
 
@@ -199,7 +220,7 @@ class Exploration {
   // bodies meet the accesses of the phase of their launch.
   void add_races_of_bodies() {
     ReverseChooser chooser;
-    const BodyRun run(options_, {.chooser = &chooser}, body_, Scrutiny::kAll);
+    const BodyRun run(serially(), {.chooser = &chooser}, body_, Scrutiny::kAll);
     delayed_.merge(agents_to_delay(run));
     for (const Race& race : races_of(run)) {
       const auto same = [&](const Race& known) {
@@ -218,7 +239,7 @@ class Exploration {
     const BodyRun serial(serially(), {}, body_, Scrutiny::kOrder);
     if (decides(first, serial, serial)) return;
     const auto try_schedule = [&](Chooser&& chooser) {
-      const BodyRun run(options_, {.chooser = &chooser}, body_, Scrutiny::kOrder);
+      const BodyRun run(serially(), {.chooser = &chooser}, body_, Scrutiny::kOrder);
       return decides(first, run, serial);
     };
     if (try_schedule(ReverseChooser())) return;
@@ -294,6 +315,7 @@ class Exploration {
   static std::optional<std::string> difference_of(const BodyRun& first, const BodyRun& second) {
     if (!first.outcome().same(second.outcome())) {
       const auto [one, two] = around_difference(first.outcome().text(), second.outcome().text());
+      if (one == two) return "the outcomes differ, and the text of both is " + one;
       return one + " in the first schedule, " + two + " in the second";
     }
     if (first.log().dropped() != 0 || second.log().dropped() != 0) return std::nullopt;
@@ -315,18 +337,23 @@ class Exploration {
   const ExploredBody& body_;
   VerdictReport report_;
   std::set<std::string> tokens_;  // Of all schedules so far.
+  std::set<std::uint64_t> logs_;  // The hashes of the runs before a certificate,
+  bool by_steps_ = false;         // and whether equal runs have unequal hashes.
   std::set<Agents> delayed_;
 };
 
 }  // namespace
 
-Verdict detail::explore(const Options& options, const ExploredBody& body, const CallSite& site) {
+Verdict detail::explore(const Options& options, const ExploredBody& body, const CallSite& site,
+                        WatchCompiler compiler) {
   if (options.carrier == Carrier::kConcurrent) {
     VerdictReport report;
     report.difference = "replicas on concurrent threads have no schedule: use the carrier kFiber";
     return Verdict(std::move(report));
   }
-  return Verdict(Exploration(options, body, site).judge());
+  VerdictReport report = Exploration(options, body, site).judge();
+  if (report.level == VerdictLevel::kCertified) report.missed = missed_accesses(compiler);
+  return Verdict(std::move(report));
 }
 
 }  // namespace belfry::sim

@@ -33,7 +33,12 @@ Order order_of(Backend& backend) {
   return order;
 }
 
-Options judged(std::uint64_t seed) { return {.devices = kReplicas, .seed = seed}; }
+// A judged schedule of its own for each seed: the schedule of a random run.
+Options judged(std::uint64_t seed) {
+  Backend backend{{.devices = kReplicas, .seed = seed}};
+  (void)order_of(backend);
+  return {.devices = kReplicas, .schedule = Schedule::replay(backend.replay_token())};
+}
 
 VerdictLevel level_of(const Options& options, const Order& rare) {
   return explore(options, [&](Backend& backend) { return order_of(backend) == rare; }).level();
@@ -45,8 +50,8 @@ TEST(JudgedSchedules, AllRefuteTwoOutcomesOfTheFurtherSchedules) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     EXPECT_EQ(explore(judged(seed), first).level(), VerdictLevel::kRefuted) << seed;
   }
-  Options serial = judged(0);
-  serial.schedule = Schedule::fixed();
+  EXPECT_EQ(explore({.devices = kReplicas}, first).level(), VerdictLevel::kRefuted);
+  const Options serial{.devices = kReplicas, .schedule = Schedule::fixed()};
   EXPECT_EQ(explore(serial, first).level(), VerdictLevel::kRefuted);
 }
 
@@ -64,15 +69,18 @@ TEST(JudgedSchedules, AllRefuteAnOutcomeOfTheReverseSchedule) {
     return std::ranges::is_sorted(order, std::greater<>());
   };
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    EXPECT_EQ(explore(judged(seed), descends).level(), VerdictLevel::kRefuted) << seed;
+    Backend backend{{.devices = kReplicas, .seed = seed}};
+    EXPECT_FALSE(descends(backend));
+    const Options options{.devices = kReplicas,
+                          .schedule = Schedule::replay(backend.replay_token())};
+    EXPECT_EQ(explore(options, descends).level(), VerdictLevel::kRefuted) << seed;
   }
 }
 
 // The body tells one order of 120 from the others. The order is a judged schedule's, and none of
 // the further schedules has the order.
 TEST(JudgedSchedules, AloneRefuteARareOutcome) {
-  Options serial = judged(0);
-  serial.schedule = Schedule::fixed();
+  const Options serial{.devices = kReplicas, .schedule = Schedule::fixed()};
   int rare_orders = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Backend backend{judged(seed)};
@@ -112,12 +120,15 @@ void launch_and_meet(Backend& backend, double& cell, int kernels) {
 TEST(JudgedSchedules, AllFindTheRacesOfBodies) {
   for (const int kernels : {1, 2}) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-      const Options options{.devices = 2, .seed = seed, .check_kernels = true};
-      const Verdict verdict = explore(options, [&](Backend& backend) {
+      const auto body = [&](Backend& backend) {
         const auto cell = std::make_unique<double>(0);
         launch_and_meet(backend, *cell, kernels);
         return *cell;
-      });
+      };
+      Backend backend{{.devices = 2, .seed = seed}};
+      (void)body(backend);
+      const Verdict verdict =
+          explore({.devices = 2, .schedule = Schedule::replay(backend.replay_token())}, body);
       EXPECT_FALSE(verdict.report().races.empty()) << kernels << ' ' << explain(verdict);
       EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << kernels << ' ' << explain(verdict);
     }

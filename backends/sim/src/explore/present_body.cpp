@@ -38,6 +38,16 @@ void PresentBody::uses_unobserved(std::string_view what) {
   if (present != nullptr && present->other_backends_.empty()) present->other_backends_ = what;
 }
 
+void PresentBody::runs_cluster() {
+  if (program() == nullptr) {
+    uses_unobserved(
+        "the body runs a cluster, whose hosts have backends and a schedule of their own: an "
+        "exploration decides the schedule of one backend");
+  } else if (belfry::detail::current_replica_id() >= 0) {
+    uses_unobserved("a replica runs a cluster");
+  }
+}
+
 // The backends of a program are observed, one after the other (SEM-198).
 void PresentBody::uses_other(const void* maker) {
   if (program_ != nullptr && program_->program().get() == maker) return;

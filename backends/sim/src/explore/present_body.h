@@ -59,6 +59,9 @@ class PresentBody {
   }
   /// Notes, for the innermost body of the calling thread, a use of backends that nobody observes.
   static void uses_unobserved(std::string_view what);
+  /// Notes that the innermost body of the calling thread runs a cluster; of a program whose
+  /// backends are counted, a replica alone.
+  static void runs_cluster();
   /// Notes that a backend of the simulator hands `executor` to the calling thread.
   static void hands_out(const Executor& executor) {
     const belfry::detail::Unwatched unwatched;

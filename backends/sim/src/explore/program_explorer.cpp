@@ -27,17 +27,15 @@ void list_backends(const Program& program, const std::shared_ptr<ExploredProgram
   explored->backends = run.made();
 }
 
-Verdict without_schedule() {
+Verdict without_schedule(std::string_view reason) {
   VerdictReport report;
-  report.difference =
-      "the program gives the backend a Chooser or an observer, and an exploration has its own";
+  report.difference = reason;
   return Verdict(std::move(report));
 }
 
 }  // namespace
 
-std::vector<JudgedBackend> detail::explore_program(const Program& program,
-                                                   const ProgramOptions& options) {
+std::vector<JudgedBackend> detail::explore_program(const Program& program, WatchCompiler compiler) {
   const auto explored = std::make_shared<ExploredProgram>();
   list_backends(program, explored);
   std::vector<JudgedBackend> judged;
@@ -47,21 +45,16 @@ std::vector<JudgedBackend> detail::explore_program(const Program& program,
       const ProgramRun run(explored, number, &backend);
       return program();
     };
-    Options wanted = made.options;
-    wanted.check_kernels = wanted.check_kernels || options.check_kernels;
-    judged.push_back(
-        {made.site, made.options,
-         made.attached ? without_schedule() : detail::explore(wanted, body, made.site)});
+    judged.push_back({made.site, made.options,
+                      made.refusal.empty()
+                          ? detail::explore(made.options, body, made.site, compiler)
+                          : without_schedule(made.refusal)});
   }
   return judged;
 }
 
 std::string to_string(const JudgedBackend& judged) {
   return to_string(judged.site) + ": " + to_string(judged.verdict);
-}
-
-std::string to_string(const ProgramOptions& options) {
-  return options.check_kernels ? "{.check_kernels = true}" : "{}";
 }
 
 }  // namespace belfry::sim

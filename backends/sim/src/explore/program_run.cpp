@@ -13,7 +13,7 @@ namespace belfry::sim {
 namespace {
 
 bool same(const MadeBackend& a, const MadeBackend& b) {
-  return a.options == b.options && same_place(a.site, b.site) && a.attached == b.attached;
+  return a.options == b.options && same_place(a.site, b.site) && a.refusal == b.refusal;
 }
 
 }  // namespace
@@ -49,7 +49,8 @@ const Backend* ProgramRun::make(const MadeBackend& backend) {
 
 Attachments ProgramRun::observed(const Attachments& attached) const {
   Attachments all = attached;
-  if (all.observer == nullptr) all.observer = &program_->bystander;
+  // Hosts of a cluster are in the order of the cluster, and look like replicas.
+  if (all.observer == nullptr && all.schedules == nullptr) all.observer = &program_->bystander;
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include "belfry/sim/options.h"
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace belfry::sim {
@@ -17,8 +18,8 @@ class Backend;
 /// A backend that a program makes.
 struct MadeBackend {
   Options options{};
-  CallSite site{};        ///< Of the constructor.
-  bool attached = false;  ///< Has a Chooser or an observer of the program's own.
+  CallSite site{};             ///< Of the constructor.
+  std::string_view refusal{};  ///< The reason against an exploration; empty without a reason.
 };
 
 /// Notes, for the present body, that a replica uses the observed backend, and belongs to a run of a

@@ -33,7 +33,6 @@ void RunFacts::add(const Observation& seen) {
       break;
     case Kind::kSubmitted:
       ++work;
-      if (seen.of_user) note(user_kernel, seen, std::string(seen.name));
       break;
     case Kind::kRecorded:
     case Kind::kWaitQueued:

@@ -45,12 +45,24 @@ std::string text_of_departures(const std::vector<std::string>& departures) {
   return text + "  and " + std::to_string(departures.size() - kTold) + " further departures\n";
 }
 
+// Whether schedules with a difference have outcomes of one text: the operations differ, or a part
+// that the text leaves out.
+bool have_one_text(const VerdictReport& report) {
+  return report.outcomes.size() == 2 && report.outcomes[0].outcome == report.outcomes[1].outcome &&
+         report.outcomes[0].threw == report.outcomes[1].threw;
+}
+
+std::string token_of(const ScheduleOutcome& outcome) {
+  return outcome.token.empty() ? "too long for a token" : outcome.token;
+}
+
 std::string text_of_outcomes(const VerdictReport& report) {
   const bool told = !std::ranges::all_of(
       report.outcomes, [](const ScheduleOutcome& outcome) { return outcome.departures.empty(); });
-  std::string text;
+  const bool one_text = have_one_text(report);
+  std::string text = one_text ? "in both: " + report.outcomes[0].outcome + '\n' : std::string();
   for (const ScheduleOutcome& outcome : report.outcomes) {
-    text += to_string(outcome) + '\n';
+    text += (one_text ? "replay " + token_of(outcome) : to_string(outcome)) + '\n';
     if (told) text += text_of_departures(outcome.departures);
   }
   return text;
@@ -60,6 +72,18 @@ constexpr std::string_view kNames =
     "names: H0 is the code outside of replicas, R1 the replica 1, M0 a merge function, S2 a "
     "stream; "
     "byte ranges end before their second number\n";
+
+constexpr std::string_view kAboutOrders =
+    "a certificate is about orders: the outcome is the same in each, and may be wrong in all; "
+    "compare with one replica, or with values worked out by hand\n";
+
+std::string text_of_missed(const std::vector<std::string>& missed) {
+  std::string text;
+  for (const std::string& access : missed) text += (text.empty() ? "" : "; ") + access;
+  return text.empty() ? text
+                      : "the watch of this compiler does not see: " + text +
+                            " (an effect on one of the schedules that ran would be REFUTED)\n";
+}
 
 constexpr std::string_view kLimits =
     "not covered: further inputs; code that is not watched; prints and files of replicas; further "
@@ -95,8 +119,7 @@ std::string to_string(const Condition& condition) {
 }
 
 std::string to_string(const ScheduleOutcome& outcome) {
-  const std::string token = outcome.token.empty() ? "too long for a token" : outcome.token;
-  return outcome.outcome + ", replay " + token;
+  return outcome.outcome + ", replay " + token_of(outcome);
 }
 
 std::string to_string(const VerdictReport& report) {
@@ -120,6 +143,8 @@ std::string explain(const Verdict& verdict) {
   if (!report.races.empty()) text += kNames;
   for (const Condition& condition : report.conditions) text += to_string(condition) + '\n';
   for (const std::string& note : report.notes) text += "note: " + note + '\n';
+  text += text_of_missed(report.missed);
+  if (report.level == VerdictLevel::kCertified) text += kAboutOrders;
   return text + std::string(kLimits);
 }
 

@@ -64,7 +64,7 @@ struct Note {
 
 const std::string kPlace = "watched_kernels_test.cpp:" + std::to_string(Note::kLine);
 
-Options checked(int devices = 2) { return {.devices = devices, .seed = 7, .check_kernels = true}; }
+Options options(int devices = 2) { return {.devices = devices}; }
 
 // The evidence against the condition about host bytes; empty if the condition holds.
 std::string evidence_of(const Verdict& verdict) {
@@ -97,26 +97,23 @@ TEST(WatchedKernels, WithOperandsAloneAreCertified) {
       return replica.all_reduce(ReduceOp::kSum, y).to_host()[1];
     })[0];
   };
-  const Verdict verdict = explore(checked(), body);
+  const Verdict verdict = explore(options(), body);
   EXPECT_CERTIFIED(verdict);
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "11");  // 3 * 1 + 1, and 3 * 2 + 1.
-  const Verdict unchecked = explore({.devices = 2, .seed = 7}, body);
-  EXPECT_EQ(unchecked.level(), VerdictLevel::kSampled);
-  EXPECT_THAT(evidence_of(unchecked), HasSubstr("Options::check_kernels"));
 }
 
 TEST(WatchedKernels, ReadTheirOwnMembersAndConstants) {
   for (const bool constant : {false, true}) {
     const auto kernel = [constant](int) { return LookUp{{4, 6}, constant}; };
     const Verdict verdict =
-        explore(checked(), [&](Backend& backend) { return value_of(backend, kernel); });
+        explore(options(), [&](Backend& backend) { return value_of(backend, kernel); });
     EXPECT_CERTIFIED(verdict);
     EXPECT_EQ(verdict.report().outcomes.at(0).outcome, constant ? "3" : "6");
   }
 }
 
 TEST(WatchedKernels, OfTwoReplicasThatWriteACapturedVariableRace) {
-  const Verdict verdict = explore(checked(), [](Backend& backend) {
+  const Verdict verdict = explore(options(), [](Backend& backend) {
     const auto cell = std::make_unique<double>(0);
     value_of(backend, [&](int) { return Note{cell.get()}; });
     return *cell;
@@ -134,7 +131,7 @@ TEST(WatchedKernels, OfTwoReplicasThatWriteACapturedVariableRace) {
 
 // A statement of replica 1 beside the body of a kernel of replica 0.
 TEST(WatchedKernels, AndReplicasThatUseACapturedVariableRace) {
-  const Verdict verdict = explore(checked(), [](Backend& backend) {
+  const Verdict verdict = explore(options(), [](Backend& backend) {
     const auto cell = std::make_unique<double>(0);
     MirroredStrategy strategy{backend};
     strategy.run([&](ReplicaContext& replica) {
@@ -157,7 +154,7 @@ TEST(WatchedKernels, AndReplicasThatUseACapturedVariableRace) {
 
 // After a failure, a wait of a replica ends the kernels of all replicas, and frees their bodies.
 TEST(WatchedKernels, EndInWaitsOfOtherReplicasWithoutARace) {
-  const Verdict verdict = explore(checked(3), [](Backend& backend) {
+  const Verdict verdict = explore(options(3), [](Backend& backend) {
     MirroredStrategy strategy{backend};
     std::string said;
     try {
@@ -179,7 +176,7 @@ TEST(WatchedKernels, EndInWaitsOfOtherReplicasWithoutARace) {
 // Each replica has a cell, and waits before the read: no schedule differs, and nobody has proved
 // so.
 TEST(WatchedKernels, WithMemoryOfTheProgramAreNamed) {
-  const Verdict verdict = explore(checked(), [](Backend& backend) {
+  const Verdict verdict = explore(options(), [](Backend& backend) {
     std::vector<double> cells(2);
     value_of(backend, [&](int id) { return Note{&cells[static_cast<std::size_t>(id)]}; });
     return cells[1];

@@ -16,7 +16,6 @@ ConditionPair pair_of(Breach breach) {
     case Breach::kShortage:
     case Breach::kMemoryLimit:
       return device_pair_of(breach);
-    case Breach::kUncheckedKernel:
     case Breach::kHostRace:
     case Breach::kUnseenCode:
     case Breach::kUnknownOrder:

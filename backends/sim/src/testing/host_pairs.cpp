@@ -34,24 +34,6 @@ struct Tenfold {
 
 Tensor<float> number(int value) { return Tensor<float>::full(Shape{}, static_cast<float>(value)); }
 
-// Kernels of two replicas change a number; the kernels of the twin, their operands.
-double unchecked_kernels(Backend& backend) {
-  const auto cell = std::make_unique<double>(0);
-  (void)on_two(backend, [&](ReplicaContext&, int id) {
-    auto y = number(id + 1);
-    launch(Note{cell.get()}, updates(y));
-    return y.item();
-  });
-  return *cell;
-}
-double checked_kernels(Backend& backend) {
-  return on_two(backend, [&](ReplicaContext&, int id) {
-    auto y = number(id + 1);
-    launch(Tenfold(), updates(y));
-    return y.item();
-  });
-}
-
 // A captured variable.
 double captured(Backend& backend, bool merges) {
   double total = 0;
@@ -158,11 +140,6 @@ ConditionPair host_pair_of(Breach breach) {
   Options checked{.devices = 2, .seed = 7};
   checked.check_kernels = true;
   switch (breach) {
-    case Breach::kUncheckedKernel:
-      return {.name = "UncheckedKernel",
-              .broken = unchecked_kernels,
-              .near = checked_kernels,
-              .near_options = checked};
     case Breach::kHostRace:
       return {.name = "HostRace", .broken = with(captured, false), .near = with(captured, true)};
     case Breach::kUnseenCode:

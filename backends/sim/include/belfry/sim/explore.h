@@ -6,6 +6,7 @@
 #include "belfry/sim/backend.h"
 #include "belfry/sim/body_result.h"
 #include "belfry/sim/verdict.h"
+#include "belfry/sim/watch_compiler.h"
 
 #include <concepts>
 #include <functional>
@@ -15,8 +16,9 @@
 namespace belfry::sim {
 namespace detail {
 
+/// `compiler` is the compiler of the watched code.
 Verdict explore(const Options& options, const std::function<BodyResult(Backend&)>& body,
-                const CallSite& site);
+                const CallSite& site, WatchCompiler compiler);
 
 /// Calls its argument once, and refuses draws meanwhile.
 using AroundBody = void (*)(const std::function<void()>& call);
@@ -39,11 +41,13 @@ void note_draw(std::string_view library);
 /// memory are seen in code that `belfry_watch(target)` compiled; without such code no verdict is
 /// kCertified.
 ///
-/// `options` decide the judged schedule, and no further schedule (SEM-225). `record` and `digests`
-/// are set by the function, and replicas run on fibers. `record_limit` is raised unless `options`
-/// have a limit of their own: a run with more operations is no base of a certificate.
+/// `options.schedule` may name the judged schedule, `options.seed` decides no schedule (SEM-225).
+/// `record`, `digests` and `check_kernels` are set by the function, and replicas run on fibers: the
+/// bodies of kernels run several times, also in replays with `check_kernels`. `record_limit` is
+/// raised unless `options` have a limit of their own: a run with more operations is no base of a
+/// certificate.
 ///
-/// Order: blocks the caller for 3 runs, for at most 19 without a certificate, and for at most 69 if
+/// Order: blocks the caller for 7 runs, for at most 24 without a certificate, and for at most 75 if
 /// two schedules differ: 48 of them shrink a schedule (SEM-195).
 /// Throws: InvalidArgumentError as the constructor of Backend.
 ///
@@ -67,7 +71,7 @@ Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::h
           body(backend);
           return BodyResult{.text = "nothing"};
         },
-        site);
+        site, detail::kWatchCompiler);
   } else {
     using Result = std::decay_t<belfry::detail::ResultOf<Call>>;
     constexpr bool kCompared = detail::has_bits<Result>() || std::equality_comparable<Result>;
@@ -76,8 +80,8 @@ Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::h
                   "example tensor.to_host(), a type with ==, or nothing");
     if constexpr (kCompared) {
       return detail::explore(
-          options, [&](Backend& backend) { return detail::result_of<Result>(body(backend)); },
-          site);
+          options, [&](Backend& backend) { return detail::result_of<Result>(body(backend)); }, site,
+          detail::kWatchCompiler);
     } else {
       return Verdict(VerdictReport{});
     }

@@ -8,6 +8,7 @@
 #include "belfry/sim/body_result.h"
 #include "belfry/sim/options.h"
 #include "belfry/sim/verdict.h"
+#include "belfry/sim/watch_compiler.h"
 
 #include <concepts>
 #include <functional>
@@ -27,20 +28,10 @@ struct JudgedBackend {
 /// `train.cpp:12: CERTIFIED`.
 std::string to_string(const JudgedBackend& judged);
 
-/// The settings of an exploration of a program.
-struct ProgramOptions {
-  /// Sets `Options::check_kernels` of each explored backend: without the checks, a program with
-  /// kernels of its own gets no certificate.
-  bool check_kernels = false;
-};
-
-/// `{.check_kernels = true}` or `{}`.
-std::string to_string(const ProgramOptions& options);
-
 namespace detail {
 
 std::vector<JudgedBackend> explore_program(const std::function<BodyResult()>& program,
-                                           const ProgramOptions& options);
+                                           WatchCompiler compiler);
 
 }  // namespace detail
 
@@ -61,7 +52,7 @@ std::vector<JudgedBackend> explore_program(const std::function<BodyResult()>& pr
 ///     std::cout << to_string(judged.site) << ": " << to_string(judged.verdict) << '\n';
 ///   }
 template <class Program>
-std::vector<JudgedBackend> explore_program(Program&& program, const ProgramOptions& options = {}) {
+std::vector<JudgedBackend> explore_program(Program&& program) {
   using Call = belfry::detail::FunctionCall<std::remove_reference_t<Program>>;
   static_assert(!Call::refuses(), "explore_program calls program(): write [&] {...}");
   if constexpr (!Call::fits()) {
@@ -72,13 +63,14 @@ std::vector<JudgedBackend> explore_program(Program&& program, const ProgramOptio
           program();
           return BodyResult{.text = "nothing"};
         },
-        options);
+        detail::kWatchCompiler);
   } else {
     using Result = std::decay_t<belfry::detail::ResultOf<Call>>;
     static_assert(detail::has_bits<Result>() || std::equality_comparable<Result>,
                   "the result of the program is compared between schedules: return numbers, texts, "
                   "a type with ==, or nothing");
-    return detail::explore_program([&] { return detail::result_of<Result>(program()); }, options);
+    return detail::explore_program([&] { return detail::result_of<Result>(program()); },
+                                   detail::kWatchCompiler);
   }
 }
 
@@ -88,8 +80,6 @@ namespace belfry {
 namespace detail {
 template <>
 inline constexpr bool kPrints<sim::JudgedBackend> = true;
-template <>
-inline constexpr bool kPrints<sim::ProgramOptions> = true;
 }  // namespace detail
 namespace sim {
 using belfry::operator<<;

@@ -63,6 +63,8 @@ struct VerdictReport {
   std::vector<Race> races{};            ///< In the order of the second access.
   std::vector<Condition> conditions{};  ///< In the order of SEM-193; empty for kNone.
   std::vector<std::string> notes{};     ///< Remarks that change no level.
+  /// Of kCertified: accesses of watched code that the watch of the program's compiler misses.
+  std::vector<std::string> missed{};
 };
 
 /// The level and the number of schedules.
