@@ -10,6 +10,7 @@
 #include "belfry/detail/map_elements.h"
 #include "belfry/detail/mean_only.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/process_reductions.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
@@ -20,7 +21,6 @@
 #include "belfry/distributed_values.h"
 #include "belfry/tensor.h"
 
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,7 +36,8 @@ namespace belfry {
 /// - UnsupportedError (kUnsupported) for operations that the devices lack;
 /// - StrategyError (kStrategyContract) if a user's strategy breaks a rule of its hooks.
 class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>,
-                            public detail::AxisVerbs<CrossReplicaContext> {
+                            public detail::AxisVerbs<CrossReplicaContext>,
+                            public detail::NotInMerges {
   template <class Call>
   using Verb = detail::Verb<CrossReplicaContext, Call>;
 

@@ -7,6 +7,7 @@
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/verb.h"
@@ -38,7 +39,7 @@ struct DefaultContext;
 /// - If the run fails, pending merges and later calls throw ReplicaCancelled in each replica, and
 ///   `run` throws the cause (SEM-7). The default strategy has no run: its merges are executed at
 ///   the call and throw the cause directly (SEM-16).
-class ReplicaContext : public detail::AssignVerbs<ReplicaContext> {
+class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail::NotOnReplicas {
  public:
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
@@ -127,6 +128,15 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext> {
     } else {
       return value;
     }
+  }
+  /// Lists of elements without leaves: the concatenation.
+  template <class T>
+    requires(!Nest<std::vector<T>>)
+  std::vector<T> all_gather(std::vector<T> value, detail::MergePlace place = CallSite::here());
+  template <class T>
+    requires(!Nest<std::vector<T>>)
+  std::vector<T> all_gather(const MergeTag& tag, std::vector<T> value) {
+    return all_gather(std::move(value), detail::MergePlace(tag));
   }
   template <class T>
   T all_gather(const MergeTag& tag, T value, Axis axis = Axis(0)) {

@@ -7,6 +7,7 @@
 #include "belfry/detail/dataset/input_context.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/make_variable.h"
+#include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/detail/strategy/scope.h"
 #include "belfry/detail/strategy_verbs.h"
@@ -36,7 +37,9 @@ class DistributedDataset;
 /// of a derived class, of belfry or of a user, which overrides hooks (docs/strategies.md). Not
 /// copyable; outlives the last use of its variables; the backend outlives the strategy. Allows a
 /// single `run` at a time: a second thread gets a ContextError (kStrategyBusy).
-class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks {
+class Strategy : public detail::StrategyVerbs<Strategy>,
+                 public detail::NotOnStrategies,
+                 protected StrategyHooks {
  public:
   virtual ~Strategy();
 

@@ -15,19 +15,19 @@ void replicas_have_replica_verbs(ReplicaContext& replica, const PerReplica<int>&
   replica.merge_call([](CrossReplicaContext&, const PerReplica<int>&) {}, 1);
   local.on(replica) = mirrored.on(replica) + values.size();
 #ifdef REDUCE_IN_REPLICA
-  // EXPECT: no member named .?reduce
+  // EXPECT: a replica reduces with the others: write all_reduce
   replica.reduce(ReduceOp::kSum, values);
 #endif
 #ifdef UPDATE_IN_REPLICA
-  // EXPECT: no member named .?update
+  // EXPECT: replicas update a variable together: write replica.merge_call
   replica.update(mirrored, [](int&) {});
 #endif
 #ifdef BROADCAST_IN_REPLICA
-  // EXPECT: no member named .?broadcast
+  // EXPECT: broadcast is for merge functions: write replica.merge_call
   replica.broadcast(1);
 #endif
 #ifdef RUN_IN_REPLICA
-  // EXPECT: no member named .?run
+  // EXPECT: a strategy runs: write replica.strategy\(\).run
   replica.run([](ReplicaContext&) {});
 #endif
 #ifdef WRITE_MIRRORED_IN_REPLICA
@@ -50,11 +50,11 @@ void merges_have_cross_replica_verbs(CrossReplicaContext& cross, const PerReplic
   cross.update(local, [](int& component, int by) { component += by; }, mirrored);
   cross.reduce(ReduceOp::kMean, same);
 #ifdef MERGE_IN_MERGE
-  // EXPECT: no member named .?merge_call
+  // EXPECT: a merge function runs once, for all replicas
   cross.merge_call([](CrossReplicaContext&) {});
 #endif
 #ifdef ALL_REDUCE_IN_MERGE
-  // EXPECT: no member named .?all_reduce
+  // EXPECT: a merge function has all components: write reduce
   cross.all_reduce(ReduceOp::kSum, 1);
 #endif
 #ifdef REPLICA_ID_IN_MERGE

@@ -39,7 +39,7 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
   cross.gather(values);
 #endif
 #ifdef Q11_ALL_GATHER_IN_MERGE
-  // EXPECT: no member named .?all_gather
+  // EXPECT: a merge function has all components: write gather
   cross.all_gather(std::vector<int>{1});
 #endif
 #ifdef UPDATE_EACH_OF_NOTHING
@@ -168,7 +168,7 @@ void updates(CrossReplicaContext& cross, const MirroredVariable<int>& variable) 
 void verbs_of_a_replica(ReplicaContext& replica) {
   replica.all_gather(std::vector<int>{1});
 #ifdef GAT_19_GATHER_IN_REPLICA
-  // EXPECT: no member named .?gather
+  // EXPECT: a replica gathers with the others: write all_gather
   replica.gather(std::vector<int>{1});
 #endif
 #ifdef ALL_GATHER_A_NUMBER

@@ -45,6 +45,38 @@ void number_types_have_traits(Strategy& strategy) {
   static_cast<void>(strategy);
 }
 
+void verbs_have_their_place(Strategy& strategy, const MirroredVariable<double>& weight,
+                            const PerReplica<double>& values) {
+  strategy.cross_replica().reduce(ReduceOp::kSum, values);
+#ifdef REDUCE_ON_A_REPLICA
+  // FIRST: a replica reduces with the others: write all_reduce\(op, value\)
+  strategy.run([&](ReplicaContext& replica) { return 2 * replica.reduce(ReduceOp::kMean, 1.0); });
+#endif
+#ifdef UPDATE_ON_A_REPLICA
+  // FIRST: replicas update a variable together: write replica.merge_call
+  strategy.run([&](ReplicaContext& replica) {
+    replica.update(weight, [](double& w, double by) { w -= by; }, 1.0);
+  });
+#endif
+#ifdef GATHER_ON_A_REPLICA
+  // FIRST: a replica gathers with the others: write all_gather\(value\)
+  strategy.run([](ReplicaContext& replica) { replica.gather(std::vector<double>{1}); });
+#endif
+#ifdef READ_ON_A_REPLICA
+  // FIRST: a replica reads its component: write variable.on\(replica\)
+  strategy.run([&](ReplicaContext& replica) { return replica.read(weight) + 1; });
+#endif
+#ifdef REDUCE_ON_A_STRATEGY
+  // FIRST: a verb of the cross-replica context: write strategy.cross_replica\(\) in place of
+  const Mirrored<double> sum = strategy.reduce(ReduceOp::kSum, values);
+#endif
+#ifdef ALL_REDUCE_ON_A_STRATEGY
+  // FIRST: a verb of replicas: call it in strategy.run
+  const double sum = strategy.all_reduce(ReduceOp::kSum, 1.0);
+#endif
+  static_cast<void>(weight);
+}
+
 void structures_list_their_members(Strategy& strategy) {
 #ifdef ALL_REDUCE_A_STRUCTURE
   // FIRST: write static auto members\(auto& self\) \{ return std::tie\(self.first, self.second\);
@@ -109,6 +141,10 @@ void functions_are_called_with_a_context(Strategy& strategy, ReplicaContext& rep
 #ifdef REPLICA_FUNCTION_WITHOUT_A_CONTEXT
   // FIRST: write \[&\]\(ReplicaContext& replica, const A& a\) \{...\}, with an A for each argument
   const PerReplica<double> alone = strategy.run([](double loss) { return loss; }, 1.0);
+#endif
+#ifdef REPLICA_FUNCTION_OF_TWO_NUMBERS
+  // FIRST: write \[&\]\(ReplicaContext& replica, const A& a\) \{...\}, with an A for each argument
+  const PerReplica<int> of_two = strategy.run([](int a, int b) { return a + b; }, 3);
 #endif
 #ifdef A_NUMBER_AS_A_REPLICA_FUNCTION
   // FIRST: write \[&\]\(ReplicaContext& replica, const A& a\) \{...\}, with an A for each argument

@@ -107,7 +107,8 @@ inline constexpr bool kTakesUnknownTypesForInt = true;
 #endif
 
 /// Whether the compiler may have taken the unknown type of a context for int: GCC gives an int& to
-/// [](ReplicaContxt& replica) {...}. A context is what cannot be copied.
+/// [](ReplicaContxt& replica) {...}. A context is what cannot be copied. A function that takes an
+/// int by value has no such type.
 template <class F, class Context = int, class... A>
 constexpr bool has_unknown_type() {
   using Class = std::remove_const_t<F>;
@@ -116,9 +117,11 @@ constexpr bool has_unknown_type() {
     return false;
   } else if constexpr (CallableInManyWays<Class>) {
     return select_beside_fallback<Class, Context, A...>() == Selected::kFallback &&
-           select_beside_fallback<Class, int&, A...>() == Selected::kNeither;
+           select_beside_fallback<Class, int&, A...>() == Selected::kNeither &&
+           select_beside_fallback<Class, int, A...>() == Selected::kFallback;
   } else {
-    return requires(F& fn) { fn(std::declval<int&>(), std::declval<A>()...); };
+    return requires(F& fn) { fn(std::declval<int&>(), std::declval<A>()...); } &&
+           !requires(F& fn) { fn(std::declval<int>(), std::declval<A>()...); };
   }
 }
 

@@ -6,6 +6,7 @@
 #include "belfry/replica_context.h"
 
 #include <utility>
+#include <vector>
 
 /// The verbs of a replica whose merges call verbs of the cross-replica context.
 namespace belfry {
@@ -39,6 +40,16 @@ T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
     return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
                                                    axis.value);
   }
+}
+
+template <class T>
+  requires(!Nest<std::vector<T>>)
+std::vector<T> ReplicaContext::all_gather(std::vector<T> value, detail::MergePlace place) {
+  const auto merge = [site = place.site](CrossReplicaContext& cross,
+                                         const PerReplica<std::vector<T>>& values) {
+    return cross.broadcast(cross.gather(values, site), site);
+  };
+  return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value));
 }
 
 namespace detail {

@@ -46,6 +46,11 @@ void towers(Strategy& strategy, const MirroredVariable<double>& weight, double r
   // FIRST: write \[&\]\(TowerContext& tower, const A& a\) \{...\}, with an A for each argument
   tower::run(strategy, [&](tower::TowerContext&) { return rate; }, 1.0);
 #endif
+#ifdef TOWERS_OF_TWO_NUMBERS
+  // FIRST: write \[&\]\(TowerContext& tower, const A& a\) \{...\}, with an A for each argument
+  const auto of_two = tower::call_for_each_tower(strategy, [](int a, int b) { return a + b; }, 3);
+  const double first_of_two = of_two[0];
+#endif
 #ifdef TOWERS_BY_A_NUMBER
   // FIRST: write \[&\]\(TowerContext& tower, const A& a\) \{...\}, with an A for each argument
   const auto by_number = tower::run(strategy, 3);
