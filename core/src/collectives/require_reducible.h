@@ -31,7 +31,9 @@ inline void require_reducible(ReduceOp op, DType dtype, CallSite site = {}) {
   if (op == ReduceOp::kMean && !is_floating(dtype)) {
     throw InvalidArgumentError(
         ErrorCode::kIntegerMean, "MEAN over " + to_string(dtype) + " would lose the remainder",
-        "convert to a floating-point type, or SUM and divide as you mean it", site);
+        "convert to a floating-point type, SUM and divide as you mean it, or reduce by "
+        "PromotedMean{} (doubles) or TruncatedMean{} in place of MEAN",
+        site);
   }
 }
 

@@ -96,10 +96,7 @@ ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value
   const Participants& present = value.present();
   const T& first = *value.begin();
   for (const T& own : value) {
-    if (!same_tree(first, own)) {
-      throw_structures_differ(present.id(static_cast<int>(&own - value.begin())),
-                              describe_leaves(first), describe_leaves(own), site, present.id(0));
-    }
+    if (!same_tree(first, own)) throw_components_differ(present, value.begin(), site);
     addresses.push_back(leaf_addresses(own));
   }
   ReplicaArray<T> results(count);

@@ -233,6 +233,10 @@ TEST_F(Reports, VariablesWhoseMeanLosesTheRemainderNameTheLeaf) {
             "  hint: for a count that is equal on all replicas, such as a step, aggregate by "
             "only-first; for counts to add up, by sum; for a mean, make it of floating-point "
             "numbers");
+  EXPECT_THAT(error_of([&] {
+                strategy_.replica_local_variable(ReduceOp::kMean, std::pair(1.0, 0), {}, kHere);
+              }),
+              HasSubstr("or read it by TruncatedMean{}: replica_local_variable(TruncatedMean{}"));
 }
 
 TEST_F(Reports, ErrorsOfTheUsersOwnTypeStay) {

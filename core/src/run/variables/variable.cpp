@@ -294,8 +294,12 @@ void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves,
       info.name + " holds " + to_string(leaf->dtype) +
           place_in_value(describe(), static_cast<std::size_t>(leaf - leaves.begin())) +
           ", whose MEAN would lose the remainder",
-      "for a count that is equal on all replicas, such as a step, aggregate by only-first; for "
-      "counts to add up, by sum; for a mean, make it of floating-point numbers",
+      std::string("for a count that is equal on all replicas, such as a step, aggregate by "
+                  "only-first; for counts to add up, by sum; for a mean, make it of floating-point "
+                  "numbers") +
+          (info.synchronization == Synchronization::kOnRead
+               ? ", or read it by TruncatedMean{}: replica_local_variable(TruncatedMean{}, init)"
+               : ""),
       info.created);
 }
 

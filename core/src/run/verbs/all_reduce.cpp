@@ -8,6 +8,7 @@
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 #include "run/processes/all_reduce_parts.h"
+#include "run/verbs/structure_hint.h"
 #include "run/verbs/sum_overflow.h"
 
 #include <exception>
@@ -39,7 +40,9 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
 // leaf.
 [[noreturn]] void throw_leaves_differ(MergeRequest* const* requests, const Participants& present) {
   std::vector<std::vector<LeafDescription>> brought;
+  std::vector<int> replicas;
   for (int i = 0; i < present.count(); ++i) {
+    replicas.push_back(present.id(i));
     const AllReduceRequest& request = at(requests, present.id(i));
     brought.push_back(request.describe(request.value));
   }
@@ -55,7 +58,8 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
     report.replicas.push_back({replica, requests[replica]->site, std::move(what), {}});
   }
   report.expected = "the same structure, lengths and shapes on every replica";
-  report.hint = "pad the values, or gather them when lengths differ on purpose";
+  report.hint = structure_hint(replicas, brought,
+                               "pad the values, or gather them when lengths differ on purpose");
   throw StructureMismatchError(std::move(report));
 }
 

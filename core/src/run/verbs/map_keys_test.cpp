@@ -100,6 +100,38 @@ TEST_F(MapKeys, AreComparedByTheReductionsOfReplicas) {
               names_both());
 }
 
+// The odd replica stands at each place in turn, with a key more, a key fewer, or nothing at all.
+TEST_F(MapKeys, AreNamedWithTheReplicasThatHaveThem) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  const auto error_of = [&](int odd, const Named<Named<int>>& its,
+                            const Named<Named<int>>& others) {
+    try {
+      strategy.run([&](ReplicaContext& replica) {
+        replica.all_reduce(ReduceOp::kSum, replica.replica_id() == odd ? its : others);
+      });
+    } catch (const StructureMismatchError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const Named<Named<int>> one{{"layer", {{"w", 1}}}}, two{{"layer", {{"b", 1}, {"w", 1}}}};
+  const std::vector<std::string> rest{"1,2", "0,2", "0,1"};
+  for (int odd = 0; odd < 3; ++odd) {
+    const std::string alone = "replica " + std::to_string(odd);
+    const std::string others = "replicas " + rest[static_cast<std::size_t>(odd)];
+    EXPECT_THAT(error_of(odd, two, one),
+                HasSubstr("hint: {layer}{b} is on " + alone + " and not on " + others +
+                          ": bring the same keys"));
+    EXPECT_THAT(error_of(odd, one, two),
+                HasSubstr("hint: {layer}{b} is on " + others + " and not on " + alone +
+                          ": bring the same keys"));
+    EXPECT_THAT(error_of(odd, {}, one),
+                HasSubstr("hint: {layer}{w} is on " + others + " and not on " + alone +
+                          ": bring the same keys"));
+  }
+}
+
 TEST_F(MapKeys, AreComparedByGathers) {
   const std::vector<int> row{1, 2};
   const Tensor<float> tensor = [&] {

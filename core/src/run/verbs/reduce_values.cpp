@@ -7,6 +7,7 @@
 #include "belfry/detail/step_tap.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
+#include "run/verbs/structure_hint.h"
 #include "run/verbs/sum_overflow.h"
 #include "words/with_report.h"
 
@@ -35,6 +36,7 @@ namespace {
     report.replicas.push_back({replicas[i], site, std::move(what), {}});
   }
   report.expected = "the same structure, lengths and shapes in every component";
+  report.hint = structure_hint(replicas, components, "");
   throw StructureMismatchError(std::move(report));
 }
 

@@ -41,6 +41,7 @@ namespace {
 
 using ::testing::AllOf;
 using testing::at_each_place;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -263,6 +264,39 @@ TEST_F(Verbs, AllGatherIsAMergeOfItsOwnKind) {
                       HasSubstr(lines_of_three(odd, "train.cc:11  gathers along 0",
                                                "train.cc:11  gathers along 1"))));
   });
+}
+
+// Also with a tag. Replica 0 has nothing.
+TEST_F(Verbs, AllGatherAppendsListsOfTexts) {
+  testing::asserts("SEM-121");
+  const std::vector<std::string> all{"1:0", "2:0", "2:1"};
+  const auto seen = strategy_.run([&](ReplicaContext& r) {
+    std::vector<std::string> own;
+    for (int i = 0; i < r.replica_id(); ++i) {
+      own.push_back(std::to_string(r.replica_id()) + ':' + std::to_string(i));
+    }
+    EXPECT_EQ(r.all_gather(MergeTag("texts"), own), all);
+    return r.all_gather(own);
+  });
+  EXPECT_THAT(seen, Each(all));
+}
+
+// Replica 2 lacks the second tensor.
+TEST_F(Verbs, GathersOfListsNameEveryReplicaAndWhatToJoin) {
+  EXPECT_EQ(error_of([&] {
+              strategy_.run([&](ReplicaContext& r) {
+                const auto count = static_cast<std::size_t>(r.replica_id() == 2 ? 1 : 2);
+                r.all_gather(std::vector(count, Tensor<float>::zeros({1, 2})), kHere);
+              });
+            }),
+            "BF-020 components of different structure cannot be combined (merge #1)\n"
+            "  at train.cc:11\n"
+            "  replicas 0,1  train.cc:11  has tensor float32[1,2] at leaf 1[1]\n"
+            "  replica 2  train.cc:11  has 1 leaf\n"
+            "  expected: the same structure, lengths and shapes in every component\n"
+            "  hint: [1] is on replicas 0,1 and not on replica 2: bring lists of the same length; "
+            "join lists of tensors first (concatenate), in place of an empty list a tensor without "
+            "rows: zeros({0, columns})");
 }
 
 // A value of a different rank may have no such axis.

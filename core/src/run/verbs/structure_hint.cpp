@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "run/verbs/structure_hint.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+namespace belfry::detail {
+namespace {
+
+using Paths = std::set<std::string>;
+
+Paths paths_of(const std::vector<LeafDescription>& component) {
+  Paths paths;
+  for (const LeafDescription& leaf : component) {
+    if (is_of_leaf(leaf)) paths.insert(leaf.path);
+  }
+  return paths;
+}
+
+// The length of the part of `path` that leads to the same containers in a component of `paths`.
+std::size_t shared_length(const std::string& path, const Paths& paths) {
+  std::size_t shared = 0;
+  for (const std::string& other : paths) {
+    const auto [end, end_of_other] = std::ranges::mismatch(path, other);
+    auto length = static_cast<std::size_t>(end - path.begin());
+    // A step is a whole key or index.
+    if (length < path.size()) length = path.find_last_of("{[", length);
+    shared = std::max(shared, length == std::string::npos ? 0 : length);
+  }
+  return shared;
+}
+
+std::string text_of(const std::vector<int>& replicas) {
+  std::string text = replicas.size() == 1 ? "replica " : "replicas ";
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    text += (i == 0 ? "" : ",") + std::to_string(replicas[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string structure_hint(const std::vector<int>& replicas,
+                           const std::vector<std::vector<LeafDescription>>& components,
+                           const char* otherwise) {
+  std::vector<Paths> all;
+  Paths some;
+  for (const std::vector<LeafDescription>& component : components) {
+    all.push_back(paths_of(component));
+    some.insert(all.back().begin(), all.back().end());
+  }
+  for (const std::string& path : some) {
+    std::vector<int> with, without;
+    const Paths* lacks = nullptr;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      (all[i].contains(path) ? with : without).push_back(replicas[i]);
+      if (lacks == nullptr && !all[i].contains(path)) lacks = &all[i];
+    }
+    if (lacks == nullptr) continue;
+    const std::string who =
+        path + " is on " + text_of(with) + " and not on " + text_of(without) + ": ";
+    const std::size_t step = shared_length(path, *lacks);
+    if (step < path.size() && path[step] == '{') {
+      return who + "bring the same keys on every replica, zeros where a replica has no value";
+    }
+    return who +
+           "bring lists of the same length; join lists of tensors first (concatenate), in "
+           "place of an empty list a tensor without rows: zeros({0, columns})";
+  }
+  return otherwise;
+}
+
+}  // namespace belfry::detail
