@@ -5,7 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/belfry.h"
 #include "belfry/detail/process_values.h"
-#include "belfry/testing/code_of.h"
+#include "belfry/error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,6 @@
 namespace belfry::detail::byte_stream_test {
 namespace {
 
-using belfry::testing::code_of;
 using ::testing::ElementsAre;
 
 class Messages : public ::testing::Test {
@@ -39,7 +38,7 @@ class Messages : public ::testing::Test {
   }
   template <class T>
   void is_refused(const ByteWriter& message) {
-    EXPECT_EQ(code_of([&] { received<T>(message); }), ErrorCode::kInternal);
+    EXPECT_THROW(received<T>(message), InternalError);
   }
   // A tensor of these bytes.
   static ByteWriter tensor(std::uint8_t dtype, std::initializer_list<std::int64_t> extents,
