@@ -148,6 +148,27 @@ TEST(Cluster, StopsHostsByPlan) {
   });
 }
 
+// Host `odd` asks after the end of the others.
+TEST(Cluster, ListsTheProcessesThatHaveLeft) {
+  testing::asserts("SEM-206");
+  at_each_place(3, [](int odd) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      Cluster cluster{{.hosts = 3, .seed = seed}};
+      int ended = 0;
+      std::vector<int> lost;
+      cluster.run([&](Host& host) {
+        while (host.group().rank() == odd && ended < 2) host.yield();
+        if (host.group().rank() == odd) {
+          while (host.group().health().lost.size() < 2) host.yield();
+          lost = host.group().health().lost;
+        }
+        ++ended;
+      });
+      EXPECT_THAT(lost, ElementsAre(odd == 0 ? 1 : 0, odd == 2 ? 1 : 2)) << "seed " << seed;
+    }
+  });
+}
+
 TEST(Cluster, CutsLinksByPlan) {
   testing::asserts("SEM-187");
   at_each_place(3, [](int odd) {

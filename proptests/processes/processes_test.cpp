@@ -4,7 +4,6 @@
 // Strategies over several processes, here threads: results, and the messages in each process if a
 // process differs.
 #include "belfry/belfry.h"
-#include "belfry/indexed_slices.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/each_place.h"
@@ -16,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -35,20 +35,6 @@ using ::testing::Not;
 
 constexpr CallSite kLeft{"train.cc", 11};
 constexpr CallSite kRight{"train.cc", 22};
-
-TEST(Processes, AddTheValuesOfAllReplicas) {
-  testing::asserts("SEM-151", "SEM-153");
-  std::vector<double> sums(4);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
-    const auto own = strategy.run([](ReplicaContext& replica) {
-      return replica.all_reduce(ReduceOp::kSum, 1.0 + replica.replica_id());
-    });
-    for (int id = 0; id < 4; ++id) {
-      if (own.has(id)) sums[static_cast<std::size_t>(id)] = own[id];
-    }
-  });
-  EXPECT_THAT(sums, Each(10.0));  // 1 + 2 + 3 + 4
-}
 
 TEST(Processes, NumberTheReplicasOfAllProcesses) {
   testing::asserts("SEM-150");
@@ -93,36 +79,6 @@ TEST(Processes, SayWhereTheReplicaOfAnotherProcessIs) {
   });
 }
 
-TEST(Processes, GiveMergeFunctionsTheValuesOfTheirReplicas) {
-  testing::asserts("SEM-153");
-  std::vector<std::vector<double>> seen(2);
-  std::vector<double> means(2);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    const auto rank = static_cast<std::size_t>(group.rank());
-    const auto results = strategy.run([&](ReplicaContext& replica) {
-      return replica.merge_call(
-          [&seen, rank](CrossReplicaContext& cross, const PerReplica<double>& all) {
-            seen[rank].assign(all.begin(), all.end());
-            return cross.reduce(ReduceOp::kMean, all);
-          },
-          1.0 + replica.replica_id());
-    });
-    means[rank] = *results.begin();
-  });
-  EXPECT_THAT(seen, ElementsAre(ElementsAre(1, 2), ElementsAre(3, 4)));
-  EXPECT_THAT(means, Each(2.5));
-}
-
-TEST(Processes, BroadcastTheValueOfProcessZero) {
-  testing::asserts("SEM-153");
-  std::vector<std::string> names(2);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    const std::string own = "process " + std::to_string(group.rank());
-    names[static_cast<std::size_t>(group.rank())] = strategy.cross_replica().broadcast(own)[3];
-  });
-  EXPECT_THAT(names, Each("process 0"));
-}
-
 // Counts the calls of a group, and their bytes.
 class CountedGroup final : public ProcessGroup {
  public:
@@ -160,20 +116,6 @@ TEST(Processes, ExchangeAFewBytesForAMergeWithoutData) {
     });
     EXPECT_EQ(counted.calls, 6);  // One for each merge, and one for the end of the run.
     EXPECT_LE(counted.most_bytes, 128U);
-  });
-}
-
-TEST(Processes, ReduceBetweenRuns) {
-  with_strategies([](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
-    const auto ids = strategy.run([](ReplicaContext& replica) { return replica.replica_id(); });
-    EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kSum, ids).value(), 6);
-    const auto made = strategy.distribute_values([](int id) { return 10 * id; });
-    EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kSum, made).value(), 60);
-    // A value of the same replicas goes into the next run.
-    const auto sums = strategy.run(
-        [](ReplicaContext& replica, int id) { return replica.all_reduce(ReduceOp::kSum, 2 * id); },
-        ids);
-    EXPECT_EQ(*sums.begin(), 12);
   });
 }
 
@@ -244,6 +186,10 @@ TEST(Processes, TellEveryProcessThatOneReplicaDiffers) {
     });
     EXPECT_THAT(lengths, Each(AllOf(HasSubstr("BF-020"), HasSubstr("brings float32[2]"),
                                     HasSubstr(replica + "  train.cc:11  brings float32[5]"))));
+    const auto operators = texts_of_host_run<StructureMismatchError>([&](ReplicaContext& other) {
+      other.all_reduce(other.replica_id() == odd ? ReduceOp::kMean : ReduceOp::kSum, 1.0, kLeft);
+    });
+    EXPECT_THAT(operators, Each(HasSubstr(replica + "  train.cc:11  reduces by mean")));
   });
   EXPECT_EQ(calls, 0) << "a refused round calls no merge function";
 }
@@ -335,6 +281,31 @@ TEST(Processes, EndTheRunOfAllIfAReplicaThrows) {
         replica.all_reduce(ReduceOp::kSum, 1, kRight);
       });
     });
+  });
+}
+
+// The lowest of the processes that fail is named first.
+TEST(Processes, NameAllProcessesThatFailInTheSummaryOfTheLowest) {
+  testing::asserts("SEM-154");
+  at_each_place(3, [](int odd) {
+    std::vector<std::string> texts(3);
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+      const int rank = host.group().rank();
+      try {
+        strategy.run([&](ReplicaContext& replica) {
+          if (rank != odd) throw std::out_of_range("row " + std::to_string(rank));
+          replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+        });
+      } catch (const std::exception& error) {
+        texts[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+    const std::string lowest = std::to_string(odd == 0 ? 1 : 0);
+    const std::string highest = std::to_string(odd == 2 ? 1 : 2);
+    EXPECT_THAT(texts[static_cast<std::size_t>(odd)],
+                AllOf(HasSubstr("BF-071 process " + lowest + " failed: std::out_of_range \"row " +
+                                lowest + "\"\n"),
+                      HasSubstr("process " + highest), HasSubstr("\"row " + highest + "\"")));
   });
 }
 

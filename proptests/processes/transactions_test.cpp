@@ -204,6 +204,26 @@ TEST(Transactions, NestInAllProcesses) {
   });
 }
 
+// Process `odd` fails in the outer transaction while the others fail in the inner transaction: the
+// outer transaction is over for all.
+TEST(Transactions, EndWithTheOutermostThatFails) {
+  testing::asserts("SEM-236");
+  at_each_place(3, [](int odd) {
+    const auto texts = texts_of([&](Strategy& strategy, int rank, const Two& two) {
+      strategy.transaction([&] {
+        two.change(strategy.cross_replica());
+        if (rank == odd) throw std::runtime_error("planned");
+        EXPECT_THROW(strategy.transaction([&] { throw std::out_of_range("inner"); }),
+                     std::out_of_range);
+      });
+    });
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
+                  HasSubstr(rank == odd ? "planned" : "a transaction has failed in another"));
+    }
+  });
+}
+
 TEST(Transactions, InMergesRestoreTheVariablesOfProcessesThatListen) {
   testing::asserts("SEM-236");
   at_each_place(3, [](int listener) {

@@ -242,6 +242,9 @@ TEST(MergeVerbs, AssignTotal) {
   testing::asserts("SEM-159");
   on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
     const auto local = strategy.replica_local_variable(ReduceOp::kSum, 0);
+    strategy.cross_replica().assign_total(local, 7);
+    EXPECT_EQ(elements_of(strategy.local_values(local)),
+              part_of(host.group().rank(), std::vector{7, 0, 0, 0, 0, 0}));
     strategy.cross_replica().assign_total(local, 10, SumSplit::kDivide);
     EXPECT_EQ(elements_of(strategy.local_values(local)),
               part_of(host.group().rank(), std::vector{2, 2, 2, 2, 1, 1}));

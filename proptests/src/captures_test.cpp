@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Merge functions that capture values of the host, and functions that only look like captures.
+#include "belfry/testing/each_place.h"
 #include "captures_support_test.h"
 
 #include <array>
@@ -149,15 +150,17 @@ TEST(Captures, OfTheReplicasNumberAreFound) {
       kFirstMerge);
 }
 
-TEST(Captures, ThatDifferOnReplica2AloneNameIt) {
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        return strategy.run([](ReplicaContext& replica) {
-          const double rate = replica.replica_id() == 2 ? 0.25 : 0.5;
-          return replica.merge_call([rate](CrossReplicaContext&) { return rate; });
-        });
-      },
-      kFirstMerge, 2);
+TEST(Captures, ThatDifferOnOneReplicaAloneNameTheReplica) {
+  at_each_place(3, [](int odd) {
+    expect_found(
+        [&](MirroredStrategy& strategy) {
+          return strategy.run([&](ReplicaContext& replica) {
+            const double rate = replica.replica_id() == odd ? 0.25 : 0.5;
+            return replica.merge_call([rate](CrossReplicaContext&) { return rate; });
+          });
+        },
+        kFirstMerge, odd == 0 ? 1 : odd);
+  });
 }
 
 TEST(Captures, InFunctionsThatAMergeCallsAreFound) {

@@ -3,6 +3,7 @@
 #include "races/race_detector.h"
 
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -144,6 +145,21 @@ TEST(ARaceDetector, AcceptsAccessesToDifferentBytes) {
   EXPECT_THAT(run.races(), SizeIs(1));
 }
 
+// Work with three buffers, a buffer of which is another replica's.
+TEST(ARaceDetector, LooksAtEachBufferOfAWork) {
+  belfry::testing::at_each_place(3, [](int odd) {
+    Script run;
+    run.begin_run().write(replica(0), 1, 7);
+    std::vector<Footprint> footprints;
+    for (const std::uint64_t own : {1U, 2U, 3U}) {
+      footprints.push_back({own, 0, 8, AccessMode::kRead});
+    }
+    footprints[static_cast<std::size_t>(odd)].resource = 7;
+    run.work(replica(1), {2}, footprints, 1);
+    EXPECT_THAT(run.races(), SizeIs(1));
+  });
+}
+
 TEST(ARaceDetector, OrdersReplicasByMerges) {
   belfry::testing::asserts("SEM-192");
   Script run;
@@ -246,6 +262,16 @@ TEST(ARaceDetector, ReportsAnEventThatTwoReplicasUse) {
   run.begin_run().record(replica(0), 1, 1).wait(replica(1), 2, 1);
   ASSERT_THAT(run.detector().event_races(), SizeIs(1));
   EXPECT_EQ(run.detector().event_races()[0].subject, "event 1 of H0");
+  // A replica of three records the event, and two replicas wait: a race with each.
+  belfry::testing::at_each_place(3, [](int odd) {
+    Script all;
+    all.record(kHost, 0, 1).begin_run();
+    for (const int id : {0, 1, 2}) {
+      if (id != odd) all.wait(replica(id), id, 1);
+    }
+    all.record(replica(odd), odd, 1);
+    EXPECT_THAT(all.detector().event_races(), SizeIs(2));
+  });
   Script waits;
   waits.record(kHost, 0, 1).begin_run().wait(replica(0), 1, 1).wait(replica(1), 2, 1);
   EXPECT_THAT(waits.detector().event_races(), IsEmpty());

@@ -174,18 +174,6 @@ TEST_F(Run, MergesMoveWhatTheyAreGivenToKeep) {
   EXPECT_THAT(sizes, ElementsAre(3, 3, 3));
 }
 
-TEST_F(Run, MergesMeetByNameFromDifferentPlaces) {
-  const auto sum = [](CrossReplicaContext&, const PerReplica<int>& values) {
-    return values[0] + values[1] + values[2];
-  };
-  const auto results = strategy_.run([&](ReplicaContext& replica) {
-    const MergeTag tag{"sync"};
-    if (replica.replica_id() == 0) return replica.merge_call(tag, sum, 1);
-    return replica.merge_call(MergeTag{"sync"}, sum, 2);
-  });
-  EXPECT_THAT(results, ElementsAre(5, 5, 5));
-}
-
 TEST_F(Run, MergesMeetThroughWrappersThatHandTheirSiteOn) {
   const auto sync = [](ReplicaContext& replica, int value, CallSite site) {
     return replica.merge_call_at(

@@ -241,19 +241,8 @@ TEST_F(Verbs, MappedResultsMustFitOneAnother) {
   });
 }
 
-TEST_F(Verbs, AllGatherIsAMergeOfItsOwnKind) {
+TEST_F(Verbs, AllGatherComparesTheAxes) {
   at_each_place(3, [&](int odd) {
-    EXPECT_THAT(error_of([&] {
-                  strategy_.run([&](ReplicaContext& r) {
-                    const std::vector<int> own{1};
-                    if (r.replica_id() == odd) {
-                      r.all_gather(own);
-                    } else {
-                      r.all_reduce(ReduceOp::kSum, own);
-                    }
-                  });
-                }),
-                AllOf(HasSubstr("BF-012"), HasSubstr("waits in all_gather")));
     EXPECT_THAT(error_of([&] {
                   strategy_.run([&](ReplicaContext& r) {
                     const Axis axis(r.replica_id() == odd ? 1 : 0);
@@ -384,20 +373,6 @@ PerReplica<T> without_second(T first, T third) {
   components.emplace_back(std::move(first));
   components.emplace_back(std::move(third));
   return PerReplica<T>(std::move(components), detail::Participants(3, {0, 2}));
-}
-
-TEST_F(Verbs, ReplicasThatTakeNoPartBringNothingAlongAnAxis) {
-  using List = std::vector<float>;
-  const auto lists = without_second<List>({1, 2}, {6});
-  EXPECT_THAT(cross_.gather(lists), ElementsAre(1, 2, 6));
-  EXPECT_EQ(cross_.reduce(ReduceOp::kMean, lists, Axis(0)).value(), 3);
-  EXPECT_EQ(cross_.reduce_mapped(ReduceOp::kSum, lists)[1], 9);
-  EXPECT_THAT(cross_.local_results(lists), ElementsAre(List{1, 2}, List{6}));
-  EXPECT_EQ(cross_.reduce(ReduceOp::kSum, without_second(1, 2), device(1)).value(), 3);
-  const auto unequal = without_second(Tensor<float>::full({1, 2}, 1, strategy_.placement(0)),
-                                      Tensor<float>::full({1, 3}, 1, strategy_.placement(2)));
-  EXPECT_THAT(error_of([&] { cross_.gather(unequal); }),
-              AllOf(HasSubstr("replica 0  "), HasSubstr("replica 2  ")));
 }
 
 TEST_F(Verbs, ReplicasThatTakeNoPartStillGetTensors) {
