@@ -148,7 +148,7 @@ TEST(Cluster, StopsHostsByPlan) {
   });
 }
 
-// Host `odd` asks after the end of the others.
+// Host `odd` asks after the end of the other hosts.
 TEST(Cluster, ListsTheProcessesThatHaveLeft) {
   testing::asserts("SEM-206");
   at_each_place(3, [](int odd) {

@@ -210,6 +210,25 @@ TEST(Parts, OfDifferentShapesMoveNoElement) {
   });
 }
 
+// If a replica is absent, all processes send the elements of their tensors.
+TEST(Parts, AreSentWholeIfAReplicaTakesNoPart) {
+  testing::asserts("SEM-220");
+  at_each_place(6, [](int absent) {
+    std::vector<std::optional<float>> values{1, 2, 3, 4, 5, 6};
+    values[static_cast<std::size_t>(absent)] = std::nullopt;
+    run_processes(3, [&](ProcessGroup& group) {
+      sim::Backend backend{{.devices = 2}};
+      MultiWorkerMirroredStrategy strategy{backend, group};
+      const auto sums = strategy.run(
+          [](ReplicaContext& replica, float own) {
+            return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({100}, own)).to_host();
+          },
+          PerReplica<float>::from(values));
+      EXPECT_THAT(sums, Each(Each(20 - absent)));  // 21 without 1 + absent.
+    });
+  });
+}
+
 // The host fills a buffer, a stream copies the buffer, and the host reads the work of the stream.
 TEST(Parts, UseTheMemoryOfDevicesInPlace) {
   testing::asserts("SEM-220");

@@ -284,7 +284,7 @@ TEST(Processes, EndTheRunOfAllIfAReplicaThrows) {
   });
 }
 
-// The lowest of the processes that fail is named first.
+// The summary names the lowest failed process.
 TEST(Processes, NameAllProcessesThatFailInTheSummaryOfTheLowest) {
   testing::asserts("SEM-154");
   at_each_place(3, [](int odd) {

@@ -204,8 +204,8 @@ TEST(Transactions, NestInAllProcesses) {
   });
 }
 
-// Process `odd` fails in the outer transaction while the others fail in the inner transaction: the
-// outer transaction is over for all.
+// Process `odd` fails in the outer transaction, and the other processes fail in the inner
+// transaction at the same time: the outer transaction is over in all processes.
 TEST(Transactions, EndWithTheOutermostThatFails) {
   testing::asserts("SEM-236");
   at_each_place(3, [](int odd) {
