@@ -304,8 +304,9 @@ TEST(GroupContract, RefusesBarriersAtDifferentPlaces) {
         if (is_odd) group.barrier(kFirstPlace);
         if (!is_odd) group.first([] {}, kFirstPlace);
       });
-      EXPECT_THAT(calls, AllOf(HasSubstr("BF-012"), HasSubstr(stranger + "train.cc:11  calls barrier"),
-                               HasSubstr("  train.cc:11  calls first")));
+      EXPECT_THAT(calls,
+                  AllOf(HasSubstr("BF-012"), HasSubstr(stranger + "train.cc:11  calls barrier"),
+                        HasSubstr("  train.cc:11  calls first")));
       group.barrier(kFirstPlace);
     });
   });

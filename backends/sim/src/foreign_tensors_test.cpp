@@ -178,9 +178,9 @@ TEST(ForeignTensors, ReleaseTheirOwnersOutsideOfBodies) {
     const Placement on{&backend, 0};
     std::vector<float> mine{1, 2};
     float seen = 0;
-    std::shared_ptr<const void> owner(
-        static_cast<const void*>(mine.data()),
-        [&](const void*) { seen = Tensor<float>::full({1}, 3, on).item(); });
+    std::shared_ptr<const void> owner(static_cast<const void*>(mine.data()), [&](const void*) {
+      seen = Tensor<float>::full({1}, 3, on).item();
+    });
     auto last = Tensor<float>::over({2}, std::span(mine), on, std::move(owner));
     auto y = Tensor<float>::full({1}, 0, on);
     launch(EndsLast{&last}, updates(y));

@@ -18,8 +18,8 @@
 namespace belfry::detail {
 
 /// The calls that make a dataset, as text: `range(12).shuffle(7).batch(6)`. Processes compare the
-/// texts (SEM-185). The work of functions of the program is unseen. The middle of a long text is left
-/// out; the digest is of the whole text.
+/// texts (SEM-185). The work of functions of the program is unseen. The middle of a long text is
+/// left out; the digest is of the whole text.
 class Recipe {
  public:
   Recipe() = default;
