@@ -281,6 +281,60 @@ TEST(ProcessCheckpoints, AreOneFileForAnyNumberOfProcesses) {
   }
 }
 
+// Joins the parts of the replicas. A restore gives replica i of n every n-th element from i on.
+struct DealtParts {
+  static constexpr bool kLengthsMayDiffer = true;
+  using Row = std::vector<int>;
+  Row combine(Row folded, const Row& next) const {
+    folded.insert(folded.end(), next.begin(), next.end());
+    return folded;
+  }
+  Row finalize(Row folded, int) const { return folded; }
+  Row on_restore(const Row& value, int component, int components) const {
+    Row own;
+    for (auto i = static_cast<std::size_t>(component); i < value.size();
+         i += static_cast<std::size_t>(components)) {
+      own.push_back(value[i]);
+    }
+    return own;
+  }
+};
+
+TEST(ProcessCheckpoints, HavePartsOfOtherLengthsInEachProcess) {
+  testing::asserts("SEM-38", "SEM-56");
+  const TemporaryFolder folder;
+  const auto path = folder / "parts";
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto parts =
+        strategy.replica_local_variable(DealtParts{}, DealtParts::Row{}, {.name = "parts"});
+    strategy.run([&](ReplicaContext& replica) {  // Nothing, 1, 2 2 and 3 3 3.
+      const int id = replica.replica_id();
+      parts.on(replica) = DealtParts::Row(static_cast<std::size_t>(id), id);
+    });
+    Checkpoint(strategy).add(parts).save(path);
+  });
+  for (int processes = 1; processes <= 3; ++processes) {
+    run_processes(processes, [&](ProcessGroup& group) {
+      sim::Backend backend{{.devices = 1 + group.rank()}};
+      MultiWorkerMirroredStrategy strategy{backend, group};
+      const auto parts =
+          strategy.replica_local_variable(DealtParts{}, DealtParts::Row(9, 9), {.name = "parts"});
+      Checkpoint(strategy).add(parts).restore(path);
+      const DealtParts::Row whole{1, 2, 2, 3, 3, 3};
+      DealtParts::Row dealt;
+      for (int i = 0; i < strategy.num_replicas(); ++i) {
+        const DealtParts::Row own = DealtParts().on_restore(whole, i, strategy.num_replicas());
+        dealt.insert(dealt.end(), own.begin(), own.end());
+        const auto local = strategy.local_values(parts);
+        if (local.has(i)) {
+          EXPECT_EQ(local[i], own);
+        }
+      }
+      EXPECT_EQ(strategy.read(parts), dealt);
+    });
+  }
+}
+
 TEST(ProcessCheckpoints, NameTheDifferentPaths) {
   testing::asserts("SEM-159");
   const TemporaryFolder folder;
