@@ -51,9 +51,12 @@ class Checkpoint {
   /// variable the result of a read. Context: cross-replica. Order: blocks the host until all values
   /// are computed.
   /// Throws: as Strategy::read; InvalidArgumentError (kInvalidArgument) if two parts of variables
-  /// would have the same name.
+  /// would have the same name; VariableMismatchError (kVariableMismatch) for a value that no restore
+  /// could give back (SEM-55).
   TensorFile contents(CallSite site = CallSite::here());
-  /// Saves the contents to a file (SEM-138). Throws: as contents, and as TensorFile::write.
+  /// Saves the contents to a file, which belongs to this job afterwards (SEM-138). Throws: as
+  /// contents, and as TensorFile::write; InvalidArgumentError (kFile) if another job has saved to
+  /// the file since this job saved or restored the file.
   void save(const std::filesystem::path& path, CallSite site = CallSite::here());
 
   /// Gives all variables their values in the file, or none. All other arrays are ignored.
@@ -61,7 +64,8 @@ class Checkpoint {
   /// of tensors.
   /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError
   /// (kVariableMismatch) with a list of all arrays missing in the file, of a different type or
-  /// shape in the file, or with booleans besides 0 and 1; DeviceError (kOutOfMemory);
+  /// shape in the file, or with booleans besides 0 and 1, and of the arrays of the file that no
+  /// variable asks for if some array is missing; DeviceError (kOutOfMemory);
   /// InvalidArgumentError (kInvalidArgument) if processes restore different contents; from a path
   /// also InvalidArgumentError (kFileFormat).
   void restore(const TensorFile& file, const RestoreOptions& options = {});
