@@ -51,8 +51,8 @@ class Checkpoint {
   /// variable the result of a read. Context: cross-replica. Order: blocks the host until all values
   /// are computed.
   /// Throws: as Strategy::read; InvalidArgumentError (kInvalidArgument) if two parts of variables
-  /// would have the same name; VariableMismatchError (kVariableMismatch) for a value that no restore
-  /// could give back (SEM-55).
+  /// would have the same name; VariableMismatchError (kVariableMismatch) for a value that no
+  /// restore could give back (SEM-55).
   TensorFile contents(CallSite site = CallSite::here());
   /// Saves the contents to a file, which belongs to this job afterwards (SEM-138). Throws: as
   /// contents, and as TensorFile::write; InvalidArgumentError (kFile) if another job has saved to
