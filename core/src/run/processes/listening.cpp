@@ -82,10 +82,9 @@ class Listener {
     }
   }
 
-  // Process 0 works on the file before the next exchange, except after the first exchange of a
-  // save.
+  // Process 0 works on the file before the next exchange.
   void hear_of_file(const HeardExchange& heard) {
-    if (heard.what != kSaveFile) file_wait_.emplace(processes_.group());
+    file_wait_.emplace(processes_.group());
     if (processes_.rank() == 0) answer_ = files_.hear(heard.what, heard.payloads);
   }
 

@@ -81,10 +81,11 @@ Bytes told_to_all(StrategyCore& core, CallSite site, const Work& work) {
   }
 }
 
-// The answer of process 0, after its work on the file.
-Bytes await_file(ProcessExchange& processes, const Bytes& answer, CallSite site) {
+// The answer of process 0 in the exchange `what`, after its work on the file.
+Bytes await_file(StrategyCore& core, const char* what, const Bytes& answer, CallSite site) {
+  ProcessExchange& processes = *core.processes();
   const ProcessGroup::FileWait wait(processes.group());
-  return processes.values_of_speakers(kFileDone, site, answer).front();
+  return processes.values_of_speakers(what, site, answer).front();
 }
 
 Bytes read_file(StrategyCore& core, const std::string& path, CallSite site) {
@@ -104,17 +105,16 @@ bool save_once(StrategyCore& core, const TensorFile& file, const std::string& pa
   if (core.processes() == nullptr) {
     return TensorFileSave(file, path, core.file_owners(), site).finish();
   }
-  ProcessExchange& processes = *core.processes();
-  const bool is_for_listener = has_listeners(core) && processes.speaks_first();
+  const bool is_for_listener = has_listeners(core) && core.processes()->speaks_first();
   meet(core, kSaveFile, path, is_for_listener ? file.contents(site) : std::string(), site);
   std::optional<TensorFileSave> save;
   told_to_all(core, site, [&] {
     save.emplace(file, path, core.file_owners(), site);
     return Bytes();
   });
-  processes.values_of_speakers(kFileBegun, site, {});
+  await_file(core, kFileBegun, {}, site);
   const Bytes answer = told_to_all(core, site, [&] { return bytes_of(save->finish()); });
-  const Bytes answer_of_first = await_file(processes, answer, site);
+  const Bytes answer_of_first = await_file(core, kFileDone, answer, site);
   return ByteReader(answer_of_first).get<bool>();
 }
 
@@ -138,7 +138,7 @@ TensorFile read_by_first_process(StrategyCore& core, const std::string& path, Ca
   }
   meet(core, kReadFile, path, {}, site);
   const Bytes own = told_to_all(core, site, [&] { return read_file(core, path, site); });
-  const Bytes sent = await_file(*core.processes(), own, site);
+  const Bytes sent = await_file(core, kFileDone, own, site);
   return TensorFile::parse(ByteReader(sent).text(), path, site);
 }
 
