@@ -32,6 +32,21 @@ int main() {
   std::cout << batch[0] << ' ' << batch[3] << ", " << sums[0][0] << '\n';
   // [over]
 
+  std::cout << "== in_place\n";
+  // [in_place]
+  sim::Backend small{{.devices = 2, .memory_limit_bytes = 4096}};
+  MirroredStrategy trained{small};
+  const auto weight = trained.mirrored_variable([] { return Tensor<float>::full({1024}, 1.0F); });
+  const auto halve = [](Tensor<float>& own) { scale(own, 0.5F); };
+  try {
+    trained.cross_replica().update(weight, halve);
+  } catch (const DeviceError&) {
+    std::cout << "no room for a second copy\n";
+  }
+  trained.cross_replica().update({.in_place = true}, weight, halve);
+  std::cout << trained.read(weight).to_host()[0] << '\n';
+  // [in_place]
+
   std::cout << "== shared\n";
   // [shared]
   const auto scope = strategy.scope();
@@ -55,19 +70,4 @@ int main() {
   const auto back = from_dlpack<float>(out.release());  // takes the tensor over
   std::cout << back.to_host()[5] << '\n';
   // [dlpack]
-
-  std::cout << "== in_place\n";
-  // [in_place]
-  sim::Backend small{{.devices = 2, .memory_limit_bytes = 4096}};
-  MirroredStrategy trained{small};
-  const auto weight = trained.mirrored_variable([] { return Tensor<float>::full({1024}, 1.0F); });
-  const auto halve = [](Tensor<float>& own) { scale(own, 0.5F); };
-  try {
-    trained.cross_replica().update(weight, halve);
-  } catch (const DeviceError&) {
-    std::cout << "no room for a second copy\n";
-  }
-  trained.cross_replica().update({.in_place = true}, weight, halve);
-  std::cout << trained.read(weight).to_host()[0] << '\n';
-  // [in_place]
 }
