@@ -7,6 +7,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/replay_token.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 #include "belfry/testing/each_place.h"
 #include "processes/hosts.h"
 #include "processes/process_program.h"
@@ -19,6 +20,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace belfry::testing {
@@ -46,6 +48,44 @@ TEST(Cluster, RunsTheProgramOnEachHost) {
         std::to_string(strategy.num_replicas()) + ", " + std::to_string(sum_of_ones(strategy));
   });
   EXPECT_THAT(lines, ElementsAre("0 of 3: 2 of 6, 6", "1 of 3: 1 of 6, 6", "2 of 3: 3 of 6, 6"));
+}
+
+// Of each host in turn. The thread of the cluster goes on.
+TEST(Cluster, RefusesThreadsOfThePrograms) {
+  testing::asserts("SEM-186");
+  for (int odd = 0; odd < 3; ++odd) {
+    Cluster cluster{{.hosts = 3, .seed = 5}};
+    std::vector<ErrorCode> codes;
+    std::vector<double> sums;
+    std::string text;
+    cluster.run([&](Host& host) {
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+      if (host.group().rank() == odd) {
+        std::thread([&] {
+          ProcessGroup& group = host.group();
+          codes.push_back(code_of([&] { group.gather({}); }));
+          codes.push_back(code_of([&] { group.broadcast({}, 1); }));
+          codes.push_back(code_of([&] { group.barrier(); }));
+          codes.push_back(code_of([&] { group.health(); }));
+          codes.push_back(code_of([&] { host.yield(); }));
+          codes.push_back(code_of([&] { sum_of_ones(strategy); }));
+          codes.push_back(code_of([&] { strategy.mirrored_variable(1.0); }));
+          codes.push_back(
+              code_of([&] { MultiWorkerMirroredStrategy(host.backend(), host.group()); }));
+          try {
+            group.barrier();
+          } catch (const ContextError& error) {
+            text = error.what();
+          }
+        }).join();
+      }
+      sums.push_back(sum_of_ones(strategy));
+    });
+    EXPECT_EQ(codes, std::vector<ErrorCode>(8, ErrorCode::kGroupContext));
+    EXPECT_THAT(text, AllOf(HasSubstr("BF-072 host " + std::to_string(odd) + " calls gather on a"),
+                            HasSubstr("the thread of cluster.run")));
+    EXPECT_THAT(sums, ElementsAre(3, 3, 3));
+  }
 }
 
 RC_GTEST_PROP(Cluster, ComputesTheBitsOfOneStrategyWithAllReplicas, ()) {

@@ -53,6 +53,7 @@ std::vector<std::vector<std::byte>> HostMeeting::meet_unless_equal(int host, Hos
 }
 
 std::shared_ptr<const HostMeeting::Outcome> HostMeeting::outcome_of(int host, HostCall call) {
+  require_own_thread("host " + std::to_string(host) + " calls " + call.name);
   const auto index = static_cast<std::size_t>(host);
   std::unique_lock lock(mutex_);
   ++counts_[index];
@@ -145,7 +146,15 @@ void HostMeeting::stop(int host) {
             std::string("the plan of faults stops the host") + (is_one ? "" : "s")));
 }
 
+void HostMeeting::require_own_thread(const std::string& call) const {
+  if (std::this_thread::get_id() == thread_) return;
+  throw ContextError(ErrorCode::kGroupContext, call + " on a thread of the program",
+                     "all hosts run on the thread of cluster.run: call the group, and strategies "
+                     "over the group, on this thread");
+}
+
 GroupHealth HostMeeting::health() const {
+  require_own_thread("a host asks for the health of its group");
   const std::lock_guard lock(mutex_);
   GroupHealth health;
   health.lost = ended_;

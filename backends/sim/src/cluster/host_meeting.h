@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace belfry::sim {
@@ -44,6 +45,9 @@ class HostMeeting {
   /// The same for a host that stops by the plan.
   void stop(int host);
   GroupHealth health() const;
+  /// Throws: ContextError (kGroupContext) on a thread that the program of a host has made. `call`:
+  /// `host 1 calls gather`.
+  void require_own_thread(const std::string& call) const;
 
  private:
   struct Outcome {
@@ -59,6 +63,7 @@ class HostMeeting {
 
   // All hosts are on one thread. The mutex tells ThreadSanitizer the order that calls of the group
   // make between hosts. No host waits with the mutex.
+  const std::thread::id thread_ = std::this_thread::get_id();
   mutable std::mutex mutex_;
   Executor& executor_;
   SlowHosts& slow_;

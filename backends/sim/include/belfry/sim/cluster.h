@@ -84,7 +84,8 @@ class Host {
 /// `main` of each host. Hosts run in turn on the calling thread, and change at the calls of their
 /// groups. One schedule orders hosts, replicas and streams: the same program and options give the
 /// same run, and a token repeats the run. Hosts share the statics, the files and the output of the
-/// process.
+/// process. A call of a host's group on a thread that the program makes throws ContextError
+/// (kGroupContext).
 ///
 /// Example:
 ///   sim::Cluster cluster{{.hosts = 3, .devices = 2, .seed = 7}};
