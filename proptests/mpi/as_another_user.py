@@ -37,9 +37,8 @@ def main():
             for path in (folder, *folder.iterdir()):
                 os.chown(path, nobody.pw_uid, nobody.pw_gid)
             user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        return subprocess.run([*mpirun, "-n", "3", copy, "--gtest_brief=1"], cwd=folder,
-                              check=False,
-                              env=environment, **user).returncode
+        command = [*mpirun, "-n", "3", copy, "--gtest_brief=1"]
+        return subprocess.run(command, cwd=folder, check=False, env=environment, **user).returncode
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@
 
 namespace belfry::detail {
 
-/// The variables in which a launcher writes the numbers of each process.
+/// The variables with the numbers of each process, by launcher.
 struct Launcher {
   ProcessSource source;
-  /// Must be set, too: the script of a Slurm job has the other variables alone. Empty: no mark.
+  /// Must be set, too: the script of a Slurm job has the rest alone. Empty: no mark.
   std::string_view mark;
   std::string_view rank;
   std::string_view size;

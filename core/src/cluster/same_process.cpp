@@ -36,7 +36,7 @@ std::optional<int> number_of(const Variable& variable, CallSite site) {
   return variable.number(site);
 }
 
-// `told`: the process as a source tells it; `size`: the number of processes.
+// `told`: the process, as a source tells; `size`: the number of processes.
 [[noreturn]] void fail(const Process& process, const std::string& told,
                        const std::string& variables, std::optional<int> size) {
   const std::string count = size ? std::to_string(*size) : "N";
@@ -56,7 +56,7 @@ void require_same(const Process& process, const ProcessIdentity& told,
   fail(process, to_string(told), variables, told.numbers.size);
 }
 
-// Whether variables of a launcher are set, and tell this process. A variable may lack.
+// Whether variables of a launcher are set, and tell the process. A variable may lack.
 bool tell_same(const Process& process, const Variable& rank, const Variable& size,
                const std::string& launcher) {
   const std::optional<int> told_rank = number_of(rank, process.site);
@@ -71,7 +71,7 @@ bool tell_same(const Process& process, const Variable& rank, const Variable& siz
   fail(process, told + of + ", told by " + launcher, rank.text() + ", " + size.text(), told_size);
 }
 
-// A rank counts with a size or a local rank: alone, its name may mean anything.
+// A rank counts with a size or a local rank: alone, the name may mean anything.
 bool tells_same(const Process& process, const Launcher& launcher) {
   const Variable size = process.variable(launcher.size);
   const bool counts = size.is_set() || process.variable(launcher.local_rank).is_set();
@@ -98,9 +98,9 @@ void require_task(const Process& process) {
 
 }  // namespace
 
-// Sources in the order of SEM-200. A source that tells one of several processes has started them:
-// later ones have started the launcher of the processes. A source that tells a lone process may
-// have started a later one, such as a step of Slurm with torchrun.
+// Sources in the order of SEM-200. The first source that agrees about several processes has started
+// the processes: later sources have started the launcher. A lone process may have started a later
+// source: torchrun in a step of Slurm.
 void require_same_process(const Environment& environment, int rank, int size,
                           const std::optional<ProcessNumbers>& given, CallSite site) {
   const Process process{environment, rank, size, site};

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers of MPI beside the variables of launchers: the right ways to start a program, and the
-// wrong ones.
+// Numbers of MPI beside the variables of launchers: right and wrong ways to start a program.
 #include "belfry/cluster_environment.h"
 #include "belfry/error.h"
 #include "belfry/testing/asserts.h"
@@ -22,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Environment joined(std::initializer_list<Environment> parts) {
-  Environment all;  // The first part that has a variable counts: the innermost launcher.
+  Environment all;  // The first part with a variable counts: the innermost launcher.
   for (const Environment& part : parts) all.insert(part.begin(), part.end());
   return all;
 }
@@ -69,7 +68,7 @@ struct Launch {
   int size;
 };
 
-// The ways of which each is right, as process `rank` of MPI sees them.
+// Environments of process `rank` of MPI.
 TEST(RightLaunches, Pass) {
   testing::asserts("SEM-204");
   const std::vector<Launch> launches{
@@ -97,7 +96,7 @@ TEST(RightLaunches, Pass) {
   }
 }
 
-// Numbers that the program gives count alone.
+// Numbers of the program count alone.
 TEST(RightLaunches, HaveNumbersOfTheProgram) {
   testing::asserts("SEM-204");
   EXPECT_NO_THROW(require_same_process(torchrun(1, 2), 2, 4, ProcessNumbers{.rank = 2, .size = 4}));
@@ -127,8 +126,8 @@ struct WrongLaunch {
   std::string variable;
 };
 
-// The launcher counts three processes, MPI a lone one. Each of the variables may lack, and each of
-// the processes is looked at: the first has the right rank.
+// The launcher counts three processes, and MPI a lone process. Each variable may lack. Process 0
+// has the right rank.
 TEST(WrongLaunches, HaveAForeignLauncher) {
   testing::asserts("SEM-204");
   for (int rank = 0; rank < 3; ++rank) {
@@ -146,7 +145,7 @@ TEST(WrongLaunches, HaveAForeignLauncher) {
         {without(step(rank, 3), "SLURM_PROCID"), "a process of 3, told by Slurm",
          "SLURM_STEP_NUM_TASKS"},
         {mpirun(rank, 3), "process " + number + " of 3, told by Open MPI", "OMPI_COMM_WORLD_SIZE"},
-        // One process of a step starts torchrun.
+        // A process of a step starts torchrun.
         {joined({torchrun(rank, 3), step(0, 1), pmi(0, 1)}),
          "process " + number + " of 3, told by torchrun", "WORLD_SIZE"},
     };
