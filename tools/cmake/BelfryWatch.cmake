@@ -24,6 +24,12 @@ function(belfry_watch target)
   # cannot be watched. Functions are called directly: the script finds calls by their form.
   # Without checks of buffers, since those make other functions of memcpy and its like.
   set(options -fsanitize=thread -fno-lto -fplt -fno-omit-frame-pointer -U_FORTIFY_SOURCE)
+  # Calls by pointers go to functions of belfry::watch.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+    list(APPEND options $<IF:$<CXX_COMPILER_ID:GNU>,-mindirect-branch=thunk-extern,-mretpoline>
+         $<IF:$<CXX_COMPILER_ID:GNU>,-mindirect-branch-register,-mretpoline-external-thunk>
+         -fno-jump-tables -mno-red-zone)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC would replace calls with few bytes by unseen instructions.
     set(functions memcpy memmove memset memcmp memchr mempcpy bcmp bcopy bzero strlen strnlen strcmp
@@ -37,6 +43,9 @@ function(belfry_watch target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     # clang makes vectors of loops before the instrumentation, which leaves long vectors out.
     list(APPEND options -fno-vectorize -fno-slp-vectorize
+         # Reports the accesses that -fsanitize=thread leaves out for their unusual size.
+         "SHELL:-Xclang -fmemory-profile" "SHELL:-mllvm -memprof-use-callbacks"
+         "SHELL:-mllvm -memprof-guard-against-version-mismatch=0"
          "SHELL:-include \"${tools}/belfry_watch_vectors.h\"")
   endif()
   # Line tables, unless the build type has more.

@@ -34,11 +34,27 @@ BELFRY_BUILTIN(char*, strchr, const char*, int);
 BELFRY_BUILTIN(char*, strrchr, const char*, int);
 BELFRY_BUILTIN(char*, strstr, const char*, const char*);
 BELFRY_BUILTIN(int, snprintf, char*, __SIZE_TYPE__, const char*, ...);
+BELFRY_BUILTIN(int, sprintf, char*, const char*, ...);
+BELFRY_BUILTIN(int, vsprintf, char*, const char*, __builtin_va_list);
+BELFRY_BUILTIN(int, vsnprintf, char*, __SIZE_TYPE__, const char*, __builtin_va_list);
+void belfry_watch_writes(void*, __SIZE_TYPE__) __asm__("__tsan_write_range");
 
 #ifdef __cplusplus
 }
 #endif
 #undef BELFRY_BUILTIN
+
+// Instructions by name with a result in memory.
+#define BELFRY_WRITES(to) belfry_watch_writes(to, sizeof *(to))
+#define __builtin_ia32_addcarryx_u32(c, a, b, to) \
+  (BELFRY_WRITES(to), __builtin_ia32_addcarryx_u32(c, a, b, to))
+#define __builtin_ia32_addcarryx_u64(c, a, b, to) \
+  (BELFRY_WRITES(to), __builtin_ia32_addcarryx_u64(c, a, b, to))
+#define __builtin_ia32_sbb_u32(c, a, b, to) (BELFRY_WRITES(to), __builtin_ia32_sbb_u32(c, a, b, to))
+#define __builtin_ia32_sbb_u64(c, a, b, to) (BELFRY_WRITES(to), __builtin_ia32_sbb_u64(c, a, b, to))
+#define __builtin_ia32_rdrand16_step(to) (BELFRY_WRITES(to), __builtin_ia32_rdrand16_step(to))
+#define __builtin_ia32_rdrand32_step(to) (BELFRY_WRITES(to), __builtin_ia32_rdrand32_step(to))
+#define __builtin_ia32_rdrand64_step(to) (BELFRY_WRITES(to), __builtin_ia32_rdrand64_step(to))
 
 #define __builtin_memcpy belfry_watch_memcpy
 #define __builtin_memmove belfry_watch_memmove
@@ -58,3 +74,6 @@ BELFRY_BUILTIN(int, snprintf, char*, __SIZE_TYPE__, const char*, ...);
 #define __builtin_strrchr belfry_watch_strrchr
 #define __builtin_strstr belfry_watch_strstr
 #define __builtin_snprintf belfry_watch_snprintf
+#define __builtin_sprintf belfry_watch_sprintf
+#define __builtin_vsprintf belfry_watch_vsprintf
+#define __builtin_vsnprintf belfry_watch_vsnprintf

@@ -12,6 +12,8 @@
 # - Inline functions, instances of templates and tables of virtual functions get new names: a linker
 #   would else use watched code for equal functions of libraries, or the other way round.
 # - A call of a function with a stand-in in belfry::watch goes to the stand-in.
+# - Watched code is in sections of one name: belfry::watch tells a call by a pointer that leaves
+#   watched code by the address.
 # - A call of any other function outside the target passes a stub, which notes the call if a replica
 #   makes the call, and goes on to the function. Calls of functions with a new answer in each run
 #   are noted in all code, and so are long vectors of clang.
@@ -35,7 +37,11 @@ for object in "$@"; do
   # Objects of other languages, and of files with options of their own, are strangers.
   "$nm" -pP "$object" >"$folder/names"
   number=$((number + 1))
-  grep -q '^__tsan_init U' "$folder/names" || continue
+  if ! grep -q '^__tsan_init U' "$folder/names"; then
+    sed -nE 's/^__memprof_([a-z]+) U.*/--redefine-sym=__memprof_\1=belfry_watch.plain_\1/p' \
+        "$folder/names" >"$folder/$number.options"
+    continue
+  fi
   sed 's/^/N /' "$folder/names"
   # Calls alone: x86-64 and AArch64 mark calls by the type of the relocation. Not by readelf, which
   # reads all symbols again for each section, and takes minutes for thousands of templates.
@@ -46,6 +52,9 @@ for object in "$@"; do
       awk '/%[yz]mm/ && /\(/ && !/\(%r(sp|bp|ip)/ { print "W"; exit }'
   fi
   "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
+  "$objdump" -hw "$object" |
+    awk '/, CODE| TEXT *$/ && $2 != "belfry_watched_text" && !has[$2]++ {
+      print "--rename-section=\"" $2 "=belfry_watched_text\"" }' >"$folder/$number.options"
   echo "O $number"
 done >"$folder/symbols"
 # The functions of the C library, whose names do not tell functions from variables.
@@ -86,6 +95,14 @@ function without_parameters(text,    at, depth, c) {
   }
   return text
 }
+# Writes a text, in quotation marks, as an entry of `section`.
+function enter(section, text) {
+  gsub(/["\\]/, "\\\\&", text)
+  ++number
+  printf ".section %s,\"aw\",%%progbits\n.p2align 3\n", section > output
+  printf ".quad .Lname%d\n.section .rodata.belfry_watch\n", number > output
+  printf ".Lname%d: .asciz \"%s\"\n", number, text > output
+}
 function is_vouched(name,    text) {
   text = plain(readable[name])
   return name in vouches || text in vouches || without_parameters(text) in vouches
@@ -110,7 +127,7 @@ function wanted(name,    k) {
   if (name ~ /^_ZT[VISTC]/ || name ~ /^_ZG/) return name
   for (k = 1; k <= patterns; ++k) if (name ~ pattern[k]) return name
   if (name in called || (name ~ /^_Z/ && is_function(readable[name]))) return "belfry_unseen." name
-  if (name !~ /^_Z/) pointed[name] = 1
+  if (name !~ /^_Z/ && machine ~ /AArch64/) pointed[name] = 1
   return name
 }
 BEGIN {
@@ -119,13 +136,14 @@ BEGIN {
     if (word[1] == "wrap") wrapped[word[2]] = 1
     if (word[1] == "vary") vary[++varying] = "^" word[2] "$"
     if (word[1] == "keep" || word[1] == "data") pattern[++patterns] = "^" word[2] "$"
+    if (word[1] == "keep" || word[1] == "made") known["^" word[2] "$"] = 1
   }
   while ((getline line < (folder "/readable")) > 0) {
     cut = index(line, "\t")
     readable[substr(line, 1, cut - 1)] = substr(line, cut + 1)
   }
   count = split(vouched, names, "`")
-  for (k = 1; k <= count; ++k) vouches[plain(names[k])] = 1
+  for (k = 1; k <= count; ++k) { vouches[plain(names[k])] = 1; known["=" plain(names[k])] = 1 }
 }
 FILENAME ~ /symbols$/ { lines[++count_of_lines] = $0 }
 $1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }
@@ -170,7 +188,7 @@ END {
     ++number
     symbol = "\"belfry_unseen." name "\""
     state = varies(name) ? "belfry_watch_active" : "belfry_watch_inside"
-    printf ".section .text.belfry_unseen,\"ax\",%%progbits\n.p2align 4\n.weak %s\n", symbol > output
+    printf ".section belfry_watched_text,\"ax\",%%progbits\n.p2align 4\n.weak %s\n", symbol > output
     printf ".type %s,%%function\n%s:\n.cfi_startproc\n", symbol, symbol > output
     if (machine ~ /AArch64/) {
       printf "adrp x16, %s\nldrb w17, [x16, #:lo12:%s]\n", state, state > output
@@ -186,18 +204,9 @@ END {
     printf ".section .rodata.belfry_watch\n.Lname%d: .asciz \"%s%s\"\n",
            number, varies(name) ? "~" : "", name > output
   }
-  for (name in pointed) {
-    ++number
-    printf ".section belfry_watch_pointers,\"aw\",%%progbits\n.p2align 3\n" > output
-    printf ".quad .Lname%d\n.section .rodata.belfry_watch\n", number > output
-    printf ".Lname%d: .asciz \"%s\"\n", number, name > output
-  }
-  for (name in strong) {
-    ++number
-    printf ".section belfry_watch_defined,\"aw\",%%progbits\n.p2align 3\n" > output
-    printf ".quad .Lname%d\n.section .rodata.belfry_watch\n", number > output
-    printf ".Lname%d: .asciz \"%s\"\n", number, name > output
-  }
+  for (name in pointed) enter("belfry_watch_pointers", name)
+  for (name in strong) enter("belfry_watch_defined", name)
+  for (text in known) enter("belfry_watch_known", text)
 }' "$folder/library" "$folder/symbols"
 
 "$compiler" -c "$folder/stubs.s" -o "$stubs"
@@ -205,7 +214,10 @@ number=0
 for object in "$@"; do
   number=$((number + 1))
   if [ -s "$folder/$number.renamed" ]; then
-    "$objcopy" --preserve-dates --redefine-syms="$folder/$number.renamed" "$object"
+    printf '%s\n' "--redefine-syms=$folder/$number.renamed" >>"$folder/$number.options"
+  fi
+  if [ -s "$folder/$number.options" ]; then
+    "$objcopy" --preserve-dates @"$folder/$number.options" "$object"
   fi
 done
 rm -r "$folder"

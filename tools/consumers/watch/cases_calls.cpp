@@ -4,6 +4,8 @@
 #include "helpers.h"
 #include "replicas.h"
 
+#include <strings.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -68,6 +70,37 @@ Row few_bytes_compared() {
   return {seen, did_read(__FILE__, __LINE__ - 5) + ", " + wrote(__FILE__, __LINE__ - 4)};
 }
 
+// Each of the two texts in turn is shared, for each function of two texts.
+template <class Compare>
+bool sees_both(const Compare& compare) {
+  bool sees = true;
+  for (std::size_t odd = 0; odd < 2; ++odd) {
+    char shared[16] = "the same text";
+    const char own[16] = "the same text";
+    volatile long got = 0;
+    const Body body = [&](std::size_t id, int) {
+      if (id == 0) got = odd == 0 ? compare(shared, own) : compare(own, shared);
+      if (id == 1) shared[2] = '!';
+    };
+    const std::string seen = text(watched(1, body));
+    sees &= seen.find("read, " + wrote(__FILE__, __LINE__ - 3)) != seen.npos;
+  }
+  return sees;
+}
+
+Row two_texts() {
+  std::string missed;
+  const auto expect = [&](const char* name, bool sees) { missed += sees ? "" : name; };
+  expect("memcmp ", sees_both([](const char* a, const char* b) { return std::memcmp(a, b, 4); }));
+  expect("bcmp ", sees_both([](const char* a, const char* b) { return ::bcmp(a, b, 4); }));
+  expect("built-in memcmp ",
+         sees_both([](const char* a, const char* b) { return __builtin_memcmp(a, b, 4); }));
+  expect("strcmp ", sees_both([](const char* a, const char* b) { return std::strcmp(a, b); }));
+  expect("strncmp ", sees_both([](const char* a, const char* b) { return std::strncmp(a, b, 4); }));
+  expect("strstr ", sees_both([](const char* a, const char* b) { return std::strstr(a, b) - a; }));
+  return {missed, ""};
+}
+
 Row strlen_beside_write() {
   char word[] = "a word";
   std::size_t length = 0;
@@ -110,7 +143,7 @@ Row inherited_constructor() {
   int value = 0;
   stranger(&value);
   const Body body = [&](std::size_t, int) { CountedNumber number(&value); };
-  return {lines(watched(1, body)), "helpers.h:10"};
+  return {lines(watched(1, body)), "helpers.h:12"};
 }
 
 Row unwatched_outside() {
@@ -139,8 +172,8 @@ Row vouched_functions() {
 }
 
 Row c_function() {
-  const Body body = [](std::size_t, int) { std::fflush(stdout); };
-  return {text(watched(1, body)), "unseen fflush"};
+  const Body body = [](std::size_t, int) { std::rewind(stdin); };
+  return {text(watched(1, body)), "unseen rewind"};
 }
 
 // std::to_string passes vsnprintf by its address.
@@ -156,16 +189,77 @@ Row printed_text() {
     char to[20];
     std::snprintf(to, sizeof to, "%5d %-9s", 3, word.c_str());
   };
-  return {text(watched(1, body)), "unseen snprintf with %s or %n"};
+  return {text(watched(1, body)), ""};
+}
+
+// The text or the number of an argument is shared: at each place of the arguments in turn.
+Row printed_arguments() {
+  std::string missed;
+  for (int odd = 0; odd < 3; ++odd) {
+    char shared[] = "a word";
+    const char* const texts[] = {odd == 0 ? shared : "a", odd == 1 ? shared : "b",
+                                 odd == 2 ? shared : "c"};
+    char to[99];
+    const Body body = [&](std::size_t id, int) {
+      if (id == 0) {
+        std::snprintf(to, sizeof to, "%c%5.1f%%%s %*ld %s%Lg%.4s%hhd", 'c', 2.5, texts[0], 7, 8L,
+                      texts[1], 0.5L, texts[2], 9);
+      }
+      if (id == 1) shared[3] = '!';
+    };
+    const bool is_seen = text(watched(1, body)) ==
+                         did_read(__FILE__, __LINE__ - 6) + ", " + wrote(__FILE__, __LINE__ - 3);
+    if (!is_seen) missed += std::to_string(odd) + ' ';
+  }
+  return {missed, ""};
+}
+
+// Of `%.2s` two letters are read; `%n` writes.
+Row parts_of_arguments() {
+  char shared[] = "a word";
+  int count = 0;
+  char to[9];
+  const Body part = [&](std::size_t id, int) {
+    if (id == 0) std::sprintf(to, "%.2s", shared);
+    if (id == 1) shared[2] = '!';
+  };
+  const Body counts = [&](std::size_t id, int) {
+    char own[9];
+    if (id == 0) std::snprintf(own, sizeof own, "abc%n", &count);
+    if (id == 1) count = 7;
+  };
+  return {text(watched(1, part)) + text(watched(1, counts)),
+          wrote(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
+// Each function in turn, by a single replica and by both.
+Row prints_to_a_file() {
+  std::FILE* const file = std::tmpfile();
+  const std::vector<void (*)(std::FILE*)> prints{
+      [](std::FILE* to) { std::fprintf(to, "%d", 1); },  [](std::FILE* to) { std::fputs("a", to); },
+      [](std::FILE* to) { std::fputc('a', to); },        [](std::FILE* to) { putc('a', to); },
+      [](std::FILE* to) { std::fwrite("a", 1, 1, to); }, [](std::FILE* to) { std::fflush(to); },
+      [](std::FILE*) { std::printf("%d", 1); },          [](std::FILE*) { std::fflush(nullptr); }};
+  std::string wrong;
+  for (std::size_t k = 0; k < prints.size(); ++k) {
+    const Body one = [&](std::size_t id, int) {
+      if (id == 1) prints[k](file);
+    };
+    const Body both = [&](std::size_t, int) { prints[k](file); };
+    wrong += text(watched(1, one));
+    if (watched(1, both).conflicts.empty()) wrong += std::to_string(k) + " missed ";
+  }
+  std::fclose(file);
+  return {wrong, ""};
 }
 
 // Called by a pointer: the calls that replicas do not make are no matter.
 Row function_by_pointer() {
-  int (*volatile flush)(std::FILE*) = std::fflush;
-  const Body body = [&](std::size_t, int) { flush(stdout); };
+  void (*volatile rewind)(std::FILE*) = std::rewind;
+  const Body body = [&](std::size_t, int) { rewind(stdin); };
   Row row{text(watched(1, [](std::size_t, int) {})), ""};
   row.seen += text(watched(1, body));
-  row.expected = "unseen fflush";
+  row.expected = "unseen rewind";
   return row;
 }
 
@@ -241,6 +335,7 @@ std::vector<Case> call_cases() {
           {"a built-in bzero of few bytes", few_bytes_of_zeros},
           {"a built-in stpcpy of few bytes", few_letters},
           {"memcmp of few bytes", few_bytes_compared},
+          {"both texts of functions of two texts", two_texts},
           {"strlen", strlen_beside_write},
           {"a function of a watched library", watched_library},
           {"a function that is not watched", unwatched_function},
@@ -252,6 +347,9 @@ std::vector<Case> call_cases() {
           {"a function of the C library", c_function},
           {"a printed number", printed_number},
           {"a printed text", printed_text},
+          {"the arguments of a print", printed_arguments},
+          {"parts of the arguments of a print", parts_of_arguments},
+          {"prints to a file", prints_to_a_file},
           {"a function by its address", function_by_pointer},
           {"a static variable of a function", static_variable},
           {"a caught exception", caught_exception},

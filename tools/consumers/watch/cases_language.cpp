@@ -7,6 +7,7 @@
 #include <cxxabi.h>
 
 #include <cctype>
+#include <cfenv>
 #include <charconv>
 #include <cmath>
 #include <complex>
@@ -127,7 +128,7 @@ Row text_of_a_position() {
     if (id == 0) std::snprintf(got[id].data(), 8, "%1$s", shared);
     if (id == 1) shared[2] = '!';
   };
-  return {text(watched(1, body)), "unseen snprintf with %s or %n"};
+  return {text(watched(1, body)), "unseen printf with %ls, or with arguments by position"};
 }
 
 Row digits_of_a_number() {
@@ -156,6 +157,22 @@ Row parts_of_a_number() {
           wrote(__FILE__, __LINE__ - 4) + ", " + did_read(__FILE__, __LINE__ - 3)};
 }
 
+// Functions of numbers, without a note.
+Row further_numbers() {
+  std::vector<double> got(2);
+  int shared = 0;
+  volatile double number = 2.5;
+  const Body body = [&](std::size_t id, int) {
+    int bits = 0;
+    got[id] = std::lgamma(number) + std::remquo(number, 2, &bits) + std::scalbln(number, 2) +
+              std::nexttoward(number, 3) + std::log10(number) + std::nan("") +
+              std::arg(std::asin(std::complex<double>(number, 1))) + ::j0(number) +
+              std::fegetround();
+  };
+  const Body quotients = [&](std::size_t id, int) { got[id] = std::remquo(number, 2, &shared); };
+  return {text(watched(1, body)) + whether(watched(1, quotients)), "a conflict"};
+}
+
 // The address of a function of C, in code without a call.
 Row single_calls() {
   std::vector<int> got(2);
@@ -174,7 +191,7 @@ Row virtual_function() {
   const std::vector<Writer*> writers{own.get(), plain.get()};
   int value = 0;
   const Body body = [&](std::size_t, int) { writers[0]->write(&value); };
-  return {lines(watched(1, body)), "helpers.h:28"};
+  return {lines(watched(1, body)), "helpers.h:30"};
 }
 
 // A variable with parentheses in the name is no function.
@@ -200,6 +217,7 @@ std::vector<Case> language_cases() {
           {"a text by its position", text_of_a_position},
           {"the digits of a number", digits_of_a_number},
           {"the parts of a number", parts_of_a_number},
+          {"further functions of numbers", further_numbers},
           {"a call_once that nobody makes", single_calls},
           {"a virtual function in a header", virtual_function},
           {"a variable of an unwatched library", variable_of_a_library}};

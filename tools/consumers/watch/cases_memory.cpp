@@ -12,6 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 namespace {
 
 // A row whose two replicas execute the line `line`: a write, then `second`.
@@ -40,6 +44,80 @@ Row large_object() {
   const Large from{};
   const Body body = [&](std::size_t, int) { shared = from; };
   return {text(watched(1, body)), writes_on(__LINE__ - 1, " write")};
+}
+
+// Compilers keep each number in 3, 5, 6 or 7 bytes, and the letter in the next byte.
+template <int kBytes>
+struct Field {
+  unsigned long number : 8 * kBytes - 2;
+  char letter;
+};
+struct Few {
+  unsigned number : 20;
+  char letter;
+};
+
+template <class Fields>
+bool sees_fields() {
+  Fields shared{};
+  const Body both_write = [&](std::size_t id, int) { shared.number = id & 1; };
+  const Body one_reads = [&](std::size_t id, int) {
+    if (id == 0) shared.number = 1;
+    if (id == 1) shared.letter = static_cast<char>(shared.number);
+  };
+  const Body letters = [&](std::size_t id, int) {
+    if (id == 0) shared.number = 1;
+    if (id == 1) shared.letter = 'a';
+  };
+  return !watched(1, both_write).conflicts.empty() && !watched(1, one_reads).conflicts.empty() &&
+         watched(1, letters).conflicts.empty();
+}
+
+Row bit_fields() {
+  std::string missed;
+  if (!sees_fields<Few>()) missed += "20 bits ";
+  if (!sees_fields<Field<3>>()) missed += "3 ";
+  if (!sees_fields<Field<5>>()) missed += "5 ";
+  if (!sees_fields<Field<6>>()) missed += "6 ";
+  if (!sees_fields<Field<7>>()) missed += "7 ";
+  return {missed, ""};
+}
+
+Row long_number() {
+  long double shared = 0;
+  const Body body = [&](std::size_t id, int) { shared = static_cast<long double>(id); };
+  return {text(watched(1, body)), writes_on(__LINE__ - 1, " write")};
+}
+
+// Sums with a carry: each function writes the sum to memory.
+Row carries() {
+  std::string missed;
+#ifdef __x86_64__
+  unsigned int small = 0;
+  unsigned long long large = 0;
+  std::vector<unsigned char> got(2);
+  const auto expect = [&](const char* name, auto function, auto& shared) {
+    const Body body = [&](std::size_t id, int) { got[id] = function(1, ~0U, 1, &shared); };
+    if (watched(1, body).conflicts.empty() || shared != decltype(small)(1)) missed += name;
+  };
+  const auto add32 = [](unsigned char carry, unsigned a, unsigned b, unsigned* sum) {
+    return _addcarry_u32(carry, a, b, sum);
+  };
+  const auto take32 = [](unsigned char carry, unsigned a, unsigned b, unsigned* sum) {
+    return _subborrow_u32(carry, b + 1, a + 1, sum);
+  };
+  const auto add64 = [](unsigned char carry, unsigned a, unsigned b, unsigned long long* sum) {
+    return _addcarry_u64(carry, ~0ULL - a + a, b, sum);
+  };
+  const auto take64 = [](unsigned char carry, unsigned, unsigned b, unsigned long long* sum) {
+    return _subborrow_u64(carry, b + 1, 0, sum);
+  };
+  expect("add32 ", add32, small);
+  expect("take32 ", take32, small);
+  expect("add64 ", add64, large);
+  expect("take64 ", take64, large);
+#endif
+  return {missed, ""};
 }
 
 Row own_slots() {
@@ -157,6 +235,9 @@ std::vector<Case> memory_cases() {
   return {{"a captured double", captured_double},
           {"equal writes", equal_writes},
           {"an object of many bytes", large_object},
+          {"bit-fields in unusual numbers of bytes", bit_fields},
+          {"a long double", long_number},
+          {"sums with a carry", carries},
           {"own slots", own_slots},
           {"a constant table", constant_table},
           {"a value over a merge", value_over_merge},

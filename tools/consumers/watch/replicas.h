@@ -46,6 +46,7 @@ struct Case {
 std::vector<Case> memory_cases();
 std::vector<Case> owner_cases();
 std::vector<Case> call_cases();
+std::vector<Case> pointer_cases();
 std::vector<Case> language_cases();
 std::vector<Case> exception_cases();
 std::vector<Case> container_cases();

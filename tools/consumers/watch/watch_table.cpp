@@ -14,8 +14,9 @@ int main() {
   }
   int failed = 0;
   int count = 0;
-  for (const auto& cases : {memory_cases(), owner_cases(), call_cases(), language_cases(),
-                            exception_cases(), container_cases(), stream_cases(), tensor_cases()}) {
+  for (const auto& cases :
+       {memory_cases(), owner_cases(), call_cases(), language_cases(), exception_cases(),
+        container_cases(), stream_cases(), tensor_cases(), pointer_cases()}) {
     for (const Case& row : cases) {
       ++count;
       const auto [seen, expected] = row.run();

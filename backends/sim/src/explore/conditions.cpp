@@ -295,6 +295,11 @@ std::vector<std::string> notes_of(const BodyRun& run) {
                     " alone writes it at " + watch::source_line(captured.first) +
                     ", and a merge reads it at " + watch::source_line(captured.second));
   }
+  for (const std::string& clock : run.host().clocks) {
+    notes.push_back(
+        "the clock " + clock +
+        " is asked: a certificate says that runs with answers hours apart did the same");
+  }
   return notes;
 }
 

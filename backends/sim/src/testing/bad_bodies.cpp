@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/tensor_ops.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -43,6 +44,15 @@ double stops_after_an_hour(Backend& backend) {
   const Clock::time_point begin = Clock::now();
   const double value = run(backend, id_of);
   return Clock::now() - begin > std::chrono::hours(1) ? -1 : value;
+}
+
+// The program logs the longest time.
+double measures_a_time(Backend& backend) {
+  const Clock::time_point begin = Clock::now();
+  const double value = run(backend, id_of);
+  static Clock::duration longest;
+  longest = std::max(longest, Clock::now() - begin);
+  return value;
 }
 
 double reads_a_clock_in_replicas(Backend& backend) {
@@ -185,8 +195,10 @@ double uses_an_address(Backend& backend) {
 std::vector<BadBody> bodies_without_repeats() {
   return {
       {"returns a time", returns_a_time, kNone, kNone, "the outcomes are", "the outcomes are"},
-      {"stops after an hour", stops_after_an_hour, kSampled, kSampled, kNewAnswer},
-      {"reads a clock in replicas", reads_a_clock_in_replicas, kSampled, kSampled, kNewAnswer},
+      {"stops after an hour", stops_after_an_hour, kNone, kSampled, "the outcomes are"},
+      {"measures a time", measures_a_time, kCertified, kSampled, "the clock std::chrono::steady"},
+      {"reads a clock in replicas", reads_a_clock_in_replicas, kCertified, kSampled,
+       "the clock std::chrono::steady"},
       {"counts its runs", counts_its_runs, kNone, kNone, "the outcomes are", "the outcomes are"},
       {"merges more often in each run", merges_more_often_in_each_run, kNone, kNone,
        "two runs of one schedule differ: operation 6 differs",

@@ -85,7 +85,9 @@ std::string source_line(const void* pc) {
 }
 
 std::string source_line(const HostAccess& access) {
-  return access.site.empty() ? source_line(access.pc) : to_string(access.site);
+  if (!access.site.empty()) return to_string(access.site);
+  const std::string line = source_line(access.pc);
+  return access.is_near && !line.empty() ? "near " + line : line;
 }
 
 }  // namespace belfry::sim::watch

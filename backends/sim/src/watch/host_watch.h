@@ -29,6 +29,7 @@ struct HostAccess {
   CallSite site;   ///< The user's call of belfry, if the library made the access; else empty.
   bool of_kernel = false;  ///< Made by a body.
   bool releases = false;   ///< The end of a block of memory: `delete` or `free`.
+  bool is_near = false;    ///< The compiler kept no line of the access: `pc` is in the function.
 };
 
 /// The body of a user's kernel, as a stream runs the body.
@@ -66,6 +67,7 @@ struct HostConflict {
 };
 
 /// What a watch has seen. Conflicts with equal pairs of source positions are reported once.
+/// Conflicts with a position near an access come last.
 struct HostReport {
   std::vector<HostConflict> conflicts;  ///< In the order of the second access.
   std::uint64_t accesses = 0;           ///< Accesses by replicas, without own stacks.
@@ -80,9 +82,12 @@ struct HostReport {
   std::vector<std::string> unseen;
   /// A thread began, or a second thread ran watched code, at any time of the watch.
   bool second_thread = false;
-  /// Functions with a new answer in each run that watched code has called at any time: clocks, and
-  /// sources of random numbers.
+  /// Functions with a new answer in each run that watched code has called at any time: sources of
+  /// random numbers.
   std::vector<std::string> new_answers{};
+  /// The clocks that watched code has asked at any time. In a watch a clock goes on by an hour with
+  /// each answer: if the outcome depends on a clock, a run without a watch differs.
+  std::vector<std::string> clocks{};
   /// Captured values that were not reduced: `first` is the write of the only replica that wrote
   /// the bytes since the last merge, `second` the read by the merge function. A merge that reads
   /// values of this kind from all replicas of the phase gets no entry.
@@ -146,7 +151,8 @@ CallSite source_site(const void* pc);
 /// The same as text, `train.cpp:5`.
 std::string source_line(const void* pc);
 
-/// The position of an access: its site, or the line of its address.
+/// The position of an access: its site, or the line of its address; `near train.cpp:5` if the
+/// compiler kept no line.
 std::string source_line(const HostAccess& access);
 
 }  // namespace belfry::sim::watch

@@ -14,6 +14,7 @@ namespace belfry::sim::watch {
     if (belfry_watch_active != 0) host_watcher().note_thread();
     return;
   }
+  last_read = last_written = const_cast<const void*>(at);
   host_watcher().access(const_cast<const void*>(at), bytes,
                         {.writes = writes, .pc = pc, .maker = Maker::kAtomic});
 }

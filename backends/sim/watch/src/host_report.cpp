@@ -2,21 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "host_watcher.h"
+#include "pointer_calls.h"
 #include "source_lines.h"
 #include "unseen_calls.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <set>
 #include <string_view>
 
 // The report of a watch: places become addresses in the user's statements.
 namespace belfry::sim::watch {
 namespace {
-
-SourceLines& source_lines() {
-  static SourceLines& lines = *new SourceLines;
-  return lines;
-}
 
 // A return address is the address of the next instruction, which may belong to the next line.
 const void* inside(const void* return_address) {
@@ -46,30 +44,35 @@ HostAccess HostWatcher::resolved(const PlacedAccess& access) {
   for (Place at = access.place; at != CallTree::kRoot; at = tree_.at(at).parent) {
     if (at != access.place && tree_.at(at).parent == CallTree::kRoot) break;
     const void* const address = address_of_code(tree_.at(at).code);
-    if (address != nullptr && !source_lines().users_site(inside(address)).empty()) {
-      return {access.actor, access.write, inside(address), {}, of_kernel, releases};
-    }
+    if (address == nullptr) continue;
+    const SourceLines::Position position = source_lines().users_position(inside(address));
+    if (position.site.empty()) continue;
+    return {access.actor, access.write, inside(address), {}, of_kernel, releases, position.is_near};
   }
   const void* address = address_of_code(node.code);
   if (address != nullptr) address = source_lines().statement_before(inside(address));
-  return {access.actor, access.write, address, {}, of_kernel, releases};
+  return {access.actor, access.write, address, {}, of_kernel, releases, true};
 }
 
 // A statement that reads and writes makes several pairs of accesses: the first stands for all.
+// Pairs with the lines of both accesses come first.
 std::vector<HostConflict> HostWatcher::resolved(const std::vector<ConflictList::Pair>& pairs) {
   std::vector<HostConflict> conflicts;
+  std::ptrdiff_t exact = 0;
   std::set<std::pair<std::string, std::string>> positions;
   for (const ConflictList::Pair& pair : pairs) {
     const HostConflict found{pair.address, pair.bytes, resolved(pair.first), resolved(pair.second)};
     const auto position =
         std::pair(watch::source_line(found.first), watch::source_line(found.second));
     const bool is_unknown = position.first.empty() || position.second.empty();
-    if (is_unknown || positions.insert(position).second) conflicts.push_back(found);
+    if (!is_unknown && !positions.insert(position).second) continue;
+    const bool is_exact = !found.first.is_near && !found.second.is_near;
+    conflicts.insert(is_exact ? conflicts.begin() + exact++ : conflicts.end(), found);
   }
   return conflicts;
 }
 
-std::vector<std::string> HostWatcher::unseen(HostReport& report) const {
+std::vector<std::string> HostWatcher::unseen(HostReport& report) {
   std::vector<std::string> unseen(also_unseen_.begin(), also_unseen_.end());
   for (const std::string& name : unseen_calls()) {
     if (is_lock(name)) {
@@ -80,9 +83,17 @@ std::vector<std::string> HostWatcher::unseen(HostReport& report) const {
       unseen.push_back(readable(name));
     }
   }
+  for (const void* const target : pointer_calls()) {
+    const std::string name = source_lines().function(target);
+    if (!is_known_function(name)) unseen.push_back(readable(name));
+  }
+  if (are_pointer_calls_missing()) {
+    unseen.emplace_back("more functions called by pointers than a watch can name");
+  }
   if (too_many_replicas_) unseen.emplace_back("more replicas than a watch of variables can name");
   if (foreign_stack_) unseen.emplace_back("a replica used the stack of a different replica");
   std::ranges::sort(unseen);
+  unseen.erase(std::ranges::unique(unseen).begin(), unseen.end());
   return unseen;
 }
 
@@ -103,6 +114,8 @@ HostReport HostWatcher::stop() {
   report.kernel_access = kernel_access_;
   if (report.kernel_access) report.kernel_access->access = resolved(kernel_place_);
   report.accesses = accesses_;
+  report.clocks.assign(clocks_.begin(), clocks_.end());
+  report.used_locks = used_locks_;
   report.used_atomics = used_atomics_ || !counts_owners();
   report.shared_last_owner = shared_last_owner_;
   report.second_thread = second_thread_;

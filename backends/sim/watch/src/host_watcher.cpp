@@ -3,6 +3,7 @@
 
 #include "host_watcher.h"
 
+#include "pointer_calls.h"
 #include "unseen_calls.h"
 
 #include <sys/single_threaded.h>
@@ -42,11 +43,14 @@ void HostWatcher::start() {
   paused_.clear();
   shared_.clear();
   accesses_ = 0;
-  used_atomics_ = shared_last_owner_ = foreign_stack_ = too_many_replicas_ = false;
+  clocks_.clear();
+  seconds_ahead_ = 0;
+  used_locks_ = used_atomics_ = shared_last_owner_ = foreign_stack_ = too_many_replicas_ = false;
   second_thread_ = false;
   owner_counts_.clear();
   also_unseen_.clear();
   forget_unseen_calls();
+  forget_pointer_calls();
   thread_ = ::pthread_self();
   run_ = 0;
   leave();
@@ -209,6 +213,14 @@ void HostWatcher::return_from_call() noexcept {
   } else {
     context_ = tree_.at(context_).parent;
   }
+}
+
+// The answers of a clock never go back.
+long HostWatcher::ask_clock(const char* clock) noexcept {
+  constexpr long kHour = 3600;
+  if (belfry_watch_active == 0 || note_thread()) return 0;
+  clocks_.insert(clock);
+  return seconds_ahead_ += kHour;
 }
 
 void HostWatcher::forget(const void* memory, std::size_t bytes) noexcept {

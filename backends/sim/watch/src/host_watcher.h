@@ -87,6 +87,12 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void begin_thread() noexcept { second_thread_ = true; }
   /// Adds a reason why accesses of the current replica may be missing.
   void note_unseen(const char* reason) { also_unseen_.insert(reason); }
+  /// Notes that watched code asks `clock`. Returns the seconds by which the answer is ahead.
+  long ask_clock(const char* clock) noexcept;
+  /// The seconds by which the last answer of a clock was ahead.
+  long seconds_ahead() const noexcept { return seconds_ahead_; }
+  /// A replica uses a lock, if one runs.
+  void note_lock() noexcept { used_locks_ |= mode_ == Mode::kReplica; }
   /// The number of places so far.
   std::size_t places() const { return tree_.size(); }
   /// The bytes are a new object's.
@@ -133,7 +139,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   HostAccess resolved(const PlacedAccess& access);
   bool counts_owners() const;
   std::vector<HostConflict> resolved(const std::vector<ConflictList::Pair>& pairs);
-  std::vector<std::string> unseen(HostReport& report) const;
+  std::vector<std::string> unseen(HostReport& report);
 
   Shadow shadow_;
   SharedMemory shared_;
@@ -182,7 +188,11 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::map<Agent, Agent> known_by_;         // and the number that each agent knows of.
   bool too_many_replicas_ = false;
 
+  long seconds_ahead_ = 0;
+  std::set<std::string> clocks_;
+
   std::uint64_t accesses_ = 0;
+  bool used_locks_ = false;
   bool used_atomics_ = false;
   bool shared_last_owner_ = false;
   std::set<const void*> owner_counts_;       // Places of changes, of counts that replicas share.

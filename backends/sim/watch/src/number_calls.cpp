@@ -53,6 +53,16 @@ BELFRY_TWO_RESULTS(frexpf, float, int)
 BELFRY_TWO_RESULTS(modf, double, double)
 BELFRY_TWO_RESULTS(modff, float, float)
 
+#define BELFRY_QUOTIENT(name, type)                               \
+  type watched_##name(type, type, int*) BELFRY_STANDS_FOR(#name); \
+  type watched_##name(type a, type b, int* bits) {                \
+    belfry::sim::watch::writes(bits, sizeof *bits, BELFRY_HERE);  \
+    return ::name(a, b, bits);                                    \
+  }
+BELFRY_QUOTIENT(remquo, double)
+BELFRY_QUOTIENT(remquof, float)
+#undef BELFRY_QUOTIENT
+
 }  // extern "C"
 
 #undef BELFRY_TWO_RESULTS

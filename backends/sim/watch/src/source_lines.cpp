@@ -149,6 +149,11 @@ struct SourceLines::Tables {
   }
 };
 
+SourceLines& source_lines() {
+  static SourceLines& lines = *new SourceLines;
+  return lines;
+}
+
 SourceLines::SourceLines() : tables_(std::make_unique<Tables>()) {
   if (tables_->dwfl == nullptr) return;
   dwfl_report_begin(tables_->dwfl);
@@ -158,19 +163,20 @@ SourceLines::SourceLines() : tables_(std::make_unique<Tables>()) {
 
 SourceLines::~SourceLines() { dwfl_end(tables_->dwfl); }
 
-CallSite SourceLines::users_site(const void* address) {
+SourceLines::Position SourceLines::users_position(const void* address) {
   const std::lock_guard lock(mutex_);
   const auto [found, is_new] = found_.try_emplace(address);
   if (is_new) found->second = find(address);
   return found->second;
 }
 
-CallSite SourceLines::find(const void* address) {
+SourceLines::Position SourceLines::find(const void* address) {
   Dwarf_Addr at = 0;
   Dwarf_Die* const unit = tables_->unit_at(address, at);
   if (unit == nullptr) return {};
   const CallSite found = position_of_code(*unit, at);
-  return found.empty() ? position_of_inlined(*unit, at) : found;
+  const bool has_line = number_of(dwarf_getsrc_die(unit, at)) != 0;
+  return found.empty() ? Position{position_of_inlined(*unit, at)} : Position{found, !has_line};
 }
 
 bool SourceLines::is_of(const void* address, std::string_view file) {
@@ -188,6 +194,19 @@ std::string_view SourceLines::find_file(const void* address) {
   return name == nullptr ? std::string_view() : name;
 }
 
+std::string SourceLines::function(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto there = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
+  Dwfl_Module* const module =
+      tables_->dwfl == nullptr ? nullptr : dwfl_addrmodule(tables_->dwfl, there);
+  if (module == nullptr) return "code outside the files of the program";
+  const char* const name = dwfl_module_addrname(module, there);
+  if (name != nullptr) return name;
+  const std::string_view file =
+      dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  return "a function of " + std::string(file.substr(file.rfind('/') + 1));
+}
+
 const void* SourceLines::statement_before(const void* address) {
   const std::lock_guard lock(mutex_);
   Dwarf_Addr at = 0;
@@ -198,7 +217,7 @@ const void* SourceLines::statement_before(const void* address) {
   std::ranges::sort(statements, std::greater());
   for (const Dwarf_Addr statement : statements) {
     const auto* const before = static_cast<const char*>(address) - (at - statement);
-    if (!find(before).empty()) return before;
+    if (!find(before).site.empty()) return before;
   }
   return address;
 }

@@ -40,6 +40,8 @@ std::ostream& touched(std::ostream& out, const void* pc) {
 
 BELFRY_LIFE(make_ostringstream, "_ZNSt7__cxx11" BELFRY_OF_CHARS(19basic_ostringstream) "C1Ev")
 BELFRY_LIFE(end_ostringstream, "_ZNSt7__cxx11" BELFRY_OF_CHARS(19basic_ostringstream) "D1Ev")
+BELFRY_LIFE(make_istringstream, "_ZNSt7__cxx11" BELFRY_OF_CHARS(19basic_istringstream) "C1Ev")
+BELFRY_LIFE(end_istringstream, "_ZNSt7__cxx11" BELFRY_OF_CHARS(19basic_istringstream) "D1Ev")
 BELFRY_LIFE(make_stringstream, "_ZNSt7__cxx11" BELFRY_OF_CHARS(18basic_stringstream) "C1Ev")
 BELFRY_LIFE(end_stringstream, "_ZNSt7__cxx11" BELFRY_OF_CHARS(18basic_stringstream) "D1Ev")
 BELFRY_LIFE(make_ios_base, "_ZNSt8ios_baseC2Ev")

@@ -11,6 +11,10 @@
 
 namespace belfry::sim::watch {
 
+/// The addresses of the last accesses of watched code: clang reports an access again.
+[[gnu::visibility("hidden")]] extern const void* last_read;
+[[gnu::visibility("hidden")]] extern const void* last_written;
+
 inline void reads(const void* at, std::size_t bytes, const void* pc) {
   if (belfry_watch_counts != 0) host_watcher().access(at, bytes, {.writes = false, .pc = pc});
 }
