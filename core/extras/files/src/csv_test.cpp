@@ -273,6 +273,18 @@ INSTANTIATE_TEST_SUITE_P(
                 "1:3: 'x' is no number (uint8)"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+// Below the smallest number of the type, as strtof and numpy read them; the smallest is 2^-149.
+TEST(Csv, ReadsNumbersNearZeroAsZero) {
+  const CsvTable table =
+      parse("1e-50,-1e-5000,1.4e-45," + ("0." + std::string(60, '0') + "1e5") + ",1e-9\n");
+  EXPECT_EQ(table.numbers_of<float>(0).at<float>(0), 0.0F);
+  EXPECT_TRUE(std::signbit(table.numbers_of<double>(1).at<double>(0)));
+  EXPECT_EQ(table.numbers_of<double>(1).at<double>(0), 0.0);
+  EXPECT_EQ(table.numbers_of<float>(2).at<float>(0), 0x1p-149F);
+  EXPECT_EQ(table.numbers_of<float>(3).at<float>(0), 0.0F);
+  EXPECT_EQ(static_cast<float>(table.numbers_of<Float16>(4).at<Float16>(0)), 0.0F);
+}
+
 TEST(Csv, SaysWhatDoesNotFitAFloat) {
   const CsvTable table = parse("1e39,70000,1e999,0x10\n");
   EXPECT_EQ(message_of([&] { table.numbers_of<float>(0); }),

@@ -9,6 +9,7 @@
 #include "belfry/detail/file_source.h"
 #include "belfry/error.h"
 
+#include <bit>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -86,7 +87,8 @@ class HeaderParser {
     for (const NamedType& known : kTypes) {
       const bool needs_order = size_of(known.dtype) > 1;
       if (type.size() != 3 || type.substr(1) != known.name) continue;
-      if (type[0] != '<' && (needs_order || type[0] != '|')) continue;
+      const bool is_native = type[0] == '=' && std::endian::native == std::endian::little;
+      if (type[0] != '<' && !is_native && (needs_order || type[0] != '|')) continue;
       position_ += type.size() + 2;
       return known.dtype;
     }

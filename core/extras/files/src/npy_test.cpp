@@ -101,6 +101,12 @@ TEST(Npy, ReadsAnyShape) {
   EXPECT_EQ(parse(npy(dictionary("|u1", "(2,3,)"), "abcdef")).shape(), (Shape{2, 3}));
 }
 
+// `=` is the order of the machine, here that of `<`.
+TEST(Npy, ReadsTheOrderOfTheMachine) {
+  EXPECT_THAT(parse(npy(dictionary("=i2", "(2,)"), bytes_of({1, 0, 0, 1}))).values<std::int16_t>(),
+              ElementsAre(1, 256));
+}
+
 TEST(Npy, TurnsFortranOrderIntoRows) {
   // Element (i, j, k) of a 2 x 3 x 2 array is 100 i + 10 j + k; the first index varies fastest.
   std::string elements;

@@ -20,6 +20,18 @@ void append_bytes(const T& value, std::vector<std::byte>& bytes) {
   bytes.insert(bytes.end(), begin, begin + sizeof(T));
 }
 
+// Whether a number beyond the range of a floating-point type is nearly 0. Beyond the range of long
+// double, the sign of the exponent tells.
+bool is_below_one(std::string_view number) {
+  long double wide = 0;
+  const char* const end = number.data() + number.size();
+  if (std::from_chars(number.data(), end, wide).ec == std::errc()) return std::abs(wide) < 1;
+  const std::size_t exponent = number.find_first_of("eE");
+  if (exponent != std::string_view::npos) return number.substr(exponent + 1).starts_with('-');
+  const std::string_view whole = number.substr(0, number.find('.'));
+  return whole.find_first_not_of("-0") == std::string_view::npos;
+}
+
 template <class T>
 NumberText parse(std::string_view text, T& value) {
   // std::from_chars knows `-` alone.
@@ -28,6 +40,12 @@ NumberText parse(std::string_view text, T& value) {
   const char* const end = text.data() + text.size();
   const std::from_chars_result result = std::from_chars(begin, end, value);
   if (result.ec == std::errc::invalid_argument || result.ptr != end) return NumberText::kNoNumber;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (result.ec == std::errc::result_out_of_range && is_below_one({begin, end})) {
+      value = begin[0] == '-' ? -T(0) : T(0);
+      return NumberText::kFine;
+    }
+  }
   return result.ec == std::errc() ? NumberText::kFine : NumberText::kOutOfRange;
 }
 
