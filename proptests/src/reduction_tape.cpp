@@ -55,7 +55,7 @@ std::vector<Exact> numbers(DType dtype, const std::vector<std::byte>& bytes) {
   return {};
 }
 
-std::vector<Exact> numbers_of(const LeafRef& leaf) {
+std::vector<std::byte> bytes_of(const LeafRef& leaf) {
   std::vector<std::byte> bytes(leaf.bytes());
   if (bytes.empty()) return {};
   if (leaf.tensor != nullptr) {
@@ -63,21 +63,57 @@ std::vector<Exact> numbers_of(const LeafRef& leaf) {
   } else {
     std::memcpy(bytes.data(), leaf.data, bytes.size());
   }
-  return numbers(leaf.dtype, bytes);
+  return bytes;
 }
 
-std::vector<ReducedLeaf> inputs_of(const ReduceCall& call) {
-  std::vector<ReducedLeaf> leaves;
-  for (const LeafRef& leaf : call.parts.front()) {
-    leaves.push_back(
-        {.dtype = leaf.dtype, .judged = leaf.own == nullptr, .inputs = {}, .result = {}});
+void put(const LeafRef& leaf, const std::vector<std::byte>& bytes) {
+  if (bytes.empty()) return;
+  if (leaf.tensor != nullptr) {
+    *leaf.tensor = AnyTensor::from_host(leaf.dtype, leaf.tensor->shape(), bytes.data(),
+                                        leaf.tensor->placement());
+  } else {
+    std::memcpy(leaf.data, bytes.data(), bytes.size());
   }
+}
+
+std::vector<TapedLeaf> without_values(const std::vector<LeafRef>& refs) {
+  std::vector<TapedLeaf> leaves;
+  for (const LeafRef& ref : refs) {
+    leaves.push_back({.dtype = ref.dtype,
+                      .judged = ref.own == nullptr,
+                      .inputs = {},
+                      .result = {},
+                      .bytes = {}});
+  }
+  return leaves;
+}
+
+std::vector<TapedLeaf> inputs_of(const ReduceCall& call) {
+  std::vector<TapedLeaf> leaves = without_values(call.parts.front());
   for (const std::vector<LeafRef>& part : call.parts) {
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-      if (leaves[i].judged) leaves[i].inputs.push_back(numbers_of(part[i]));
+      if (!leaves[i].judged) continue;
+      leaves[i].inputs.push_back(numbers(part[i].dtype, bytes_of(part[i])));
     }
   }
   return leaves;
+}
+
+void take_results(std::vector<TapedLeaf>& leaves, const std::vector<LeafRef>& refs) {
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (!leaves[i].judged) continue;
+    leaves[i].bytes = bytes_of(refs[i]);
+    leaves[i].result = numbers(leaves[i].dtype, leaves[i].bytes);
+  }
+}
+
+// Leaves that are not judged stay.
+void put_results(std::span<const std::vector<LeafRef>> parts,
+                 const std::vector<TapedLeaf>* results) {
+  if (results == nullptr) return;
+  for (const std::vector<LeafRef>& part : parts) {
+    for (std::size_t i = 0; i < part.size(); ++i) put(part[i], (*results)[i].bytes);
+  }
 }
 
 std::string key_of(CallSite site) {
@@ -100,8 +136,10 @@ class Within {
 
 }  // namespace
 
-ReductionTape::ReductionTape(Strategy& strategy)
-    : core_(&strategy.cross_replica().core()), outer_(std::exchange(detail::step_tap, this)) {}
+ReductionTape::ReductionTape(Strategy& strategy, TapeReader& reader)
+    : core_(&strategy.cross_replica().core()),
+      reader_(reader),
+      outer_(std::exchange(detail::step_tap, this)) {}
 
 ReductionTape::~ReductionTape() { detail::step_tap = outer_; }
 
@@ -120,11 +158,17 @@ void ReductionTape::around_reduce(detail::StrategyCore& core, const ReduceCall& 
     const Within<bool> within(reduces_, true);
     hook();
   }
-  for (std::size_t i = 0; i < reduction.leaves.size(); ++i) {
-    ReducedLeaf& leaf = reduction.leaves[i];
-    if (leaf.judged) leaf.result = numbers_of(call.parts.front()[i]);
-  }
-  reductions_.push_back(std::move(reduction));
+  take_results(reduction.leaves, call.parts.front());
+  put_results(call.parts, reader_.take(std::move(reduction)));
+}
+
+void ReductionTape::before_change(detail::StrategyCore& core, const detail::VariableInfo& info,
+                                  std::span<const std::vector<LeafRef>> components, CallSite site) {
+  if (&core != core_) return;
+  TapedChange change{
+      .variable = info.name, .site = site, .leaves = without_values(components.front())};
+  take_results(change.leaves, components.front());
+  put_results(components, reader_.take(std::move(change)));
 }
 
 // A tag takes the place of the line of the merge, and not of a line in the merge function.

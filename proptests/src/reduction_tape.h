@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/dtype.h"
 #include "belfry/reduce_op.h"
 #include "belfry/strategy.h"
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,47 +24,67 @@ struct ReductionPlace {
   std::string text;  ///< For messages: `all_reduce "weight" at train.cpp:5`.
 };
 
-/// A leaf of a reduction: the values that the replicas bring, and the result.
-struct ReducedLeaf {
+/// A leaf of a reduction or of a variable.
+struct TapedLeaf {
   DType dtype = DType::kFloat32;
   bool judged = true;                      ///< False for types with ElementTraits.
-  std::vector<std::vector<Exact>> inputs;  ///< By participating replica.
-  std::vector<Exact> result;               ///< Of the first of them.
+  std::vector<std::vector<Exact>> inputs;  ///< Of a reduction, by participating replica.
+  std::vector<Exact> result;               ///< Of the first participating replica, or component.
+  std::vector<std::byte> bytes;            ///< The same.
 };
 
 /// A reduction of a strategy.
 struct TapedReduction {
   ReductionPlace place;
   ReduceOp op = ReduceOp::kSum;
-  std::vector<ReducedLeaf> leaves;
+  std::vector<TapedLeaf> leaves;
 };
 
-/// Keeps the reductions of a strategy that the calling thread begins, while the tape lives. Of a
-/// reduction whose hook begins further reductions, the outermost alone. Order: each reduction
-/// blocks the host until the inputs and the result are computed.
+/// The new value of a mirrored variable.
+struct TapedChange {
+  std::string variable;  ///< The name.
+  CallSite site{};
+  std::vector<TapedLeaf> leaves;
+};
+
+/// Gets the contents of a tape, in the order of the ends of reductions and the changes of
+/// variables. The leaves returned by a reader have the structure of the argument, and replace the
+/// result or the new value on all replicas; null: nothing changes.
+class TapeReader {
+ public:
+  virtual const std::vector<TapedLeaf>* take(TapedReduction reduction) = 0;
+  virtual const std::vector<TapedLeaf>* take(TapedChange change) = 0;
+
+ protected:
+  ~TapeReader() = default;
+};
+
+/// Shows a reader the reductions of a strategy that the calling thread begins, and the changes of
+/// mirrored variables, while the tape lives. Of a reduction whose hook begins further reductions,
+/// the outermost alone. Order: each reduction and each change blocks the host until the values are
+/// computed.
 class ReductionTape final : public detail::StepTap {
  public:
-  /// The strategy outlives the tape.
-  explicit ReductionTape(Strategy& strategy);
+  /// The strategy and the reader outlive the tape.
+  ReductionTape(Strategy& strategy, TapeReader& reader);
   ~ReductionTape() override;
   ReductionTape(const ReductionTape&) = delete;
   ReductionTape& operator=(const ReductionTape&) = delete;
-
-  /// In the order of their ends.
-  const std::vector<TapedReduction>& reductions() const { return reductions_; }
 
  private:
   void around_merge(detail::StrategyCore& core, const StrategyStep& merge,
                     detail::FunctionRef<void()> hook) override;
   void around_reduce(detail::StrategyCore& core, const ReduceCall& call,
                      detail::FunctionRef<void()> hook) override;
+  void before_change(detail::StrategyCore& core, const detail::VariableInfo& info,
+                     std::span<const std::vector<LeafRef>> components, CallSite site) override;
   ReductionPlace present_place() const;
 
   const detail::StrategyCore* core_;
+  TapeReader& reader_;
   detail::StepTap* outer_;
   const StrategyStep* merge_ = nullptr;  // The innermost merge.
   bool reduces_ = false;                 // Within a reduction.
-  std::vector<TapedReduction> reductions_;
 };
 
 }  // namespace belfry::testing

@@ -5,213 +5,27 @@
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
 #include "belfry/strategies.h"
+#include "one_replica_comparison.h"
 #include "reduction_tape.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <exception>
-#include <limits>
-#include <map>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <string>
-#include <vector>
 
 namespace belfry::testing {
 namespace {
 
-constexpr std::size_t kMostInputs = 8;
-
-bool has_16_bits(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
-// Of a rounded element.
-Exact unit_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return 0x1p-24L;
-    case DType::kFloat64:
-      return 0x1p-53L;
-    case DType::kFloat16:
-      return 0x1p-11L;
-    case DType::kBFloat16:
-      return 0x1p-8L;
-    default:
-      return 0;
-  }
-}
-
-// The rounding of a number near zero has an absolute error, too.
-Exact smallest_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return 0x1p-149L;
-    case DType::kFloat64:
-      return std::numeric_limits<double>::denorm_min();
-    case DType::kFloat16:
-      return 0x1p-24L;
-    case DType::kBFloat16:
-      return 0x1p-133L;
-    default:
-      return 0;
-  }
-}
-
-Exact growth(Exact steps, Exact unit) {
-  const Exact share = steps * unit;
-  return share < 1 ? share / (1 - share) : std::numeric_limits<Exact>::infinity();
-}
-
-Exact bound_of(const TapedReduction& reduction, const ReducedLeaf& leaf, std::size_t element,
-               int terms) {
-  const Exact unit = unit_of(leaf.dtype);
-  if (unit == 0) return 0;
-  const auto replicas = static_cast<Exact>(leaf.inputs.size());
-  const bool is_mean = reduction.op == ReduceOp::kMean;
-  Exact magnitude = 0;
-  for (const std::vector<Exact>& input : leaf.inputs) magnitude += std::fabs(input[element]);
-  if (is_mean) magnitude /= replicas;
-  const Exact steps = replicas - 1 + (is_mean ? 1 : 0);
-  Exact factor = growth(steps, has_16_bits(leaf.dtype) ? 0x1p-24L : unit);
-  if (has_16_bits(leaf.dtype)) factor += unit * (1 + factor);
-  if (terms > 1) factor += 2 * growth(static_cast<Exact>(terms) - 1, unit);
-  return magnitude * factor + smallest_of(leaf.dtype);
-}
-
-bool same_within(Exact one, Exact many, Exact bound) {
-  if (one == many || (std::isnan(one) && std::isnan(many))) return true;
-  return std::isfinite(one) && std::isfinite(many) && std::fabs(one - many) <= bound;
-}
-
-std::string text_of(Exact number, DType dtype) {
-  std::ostringstream out;
-  out.precision(unit_of(dtype) == 0 ? 20 : std::numeric_limits<double>::max_digits10);
-  out << number;
-  return out.str();
-}
-
-std::string on(int replicas) {
-  return " on " + std::to_string(replicas) + (replicas == 1 ? " replica" : " replicas");
-}
-
-// The reductions until the end of the body or its exception.
-struct Tape {
-  int devices = 0;
-  int replicas = 0;
-  std::vector<TapedReduction> reductions{};
-  std::exception_ptr thrown{};
-};
-
-// Strategies that leave devices out have a single replica, too.
-std::string on(const Tape& tape) {
-  const std::string text = on(tape.replicas);
-  return tape.replicas == 1 && tape.devices > 1
-             ? text + " of " + std::to_string(tape.devices) + " devices"
-             : text;
-}
-
-class Comparison {
- public:
-  Comparison(int terms, const Tape& one, const Tape& many) : terms_(terms), many_(many) {
-    for (const TapedReduction& reduction : one.reductions) {
-      one_[reduction.place.key].push_back(&reduction);
-    }
-  }
-
-  OneReplicaReport report() {
-    OneReplicaReport report;
-    for (const TapedReduction& reduction : many_.reductions) {
-      const std::size_t turn = turns_[reduction.place.key]++;
-      report.difference = difference_of(reduction, turn);
-      if (!report.difference.empty()) return report;
-      ++report.reductions;
-      report.unjudged +=
-          static_cast<int>(std::ranges::count(reduction.leaves, false, &ReducedLeaf::judged));
-    }
-    if (many_.thrown == nullptr) report.difference = missing();
-    return report;
-  }
-
- private:
-  std::string difference_of(const TapedReduction& many, std::size_t turn) const {
-    const std::string name = "#" + std::to_string(turn + 1) + " of " + many.place.text;
-    const auto found = one_.find(many.place.key);
-    if (found == one_.end() || turn >= found->second.size()) {
-      return name + " happens" + on(many_) + " and not" + on(1);
-    }
-    const TapedReduction& one = *found->second[turn];
-    if (one.op != many.op) {
-      return name + " is a " + to_string(one.op) + on(1) + ", a " + to_string(many.op) + on(many_);
-    }
-    if (one.leaves.size() != many.leaves.size()) return name + kStructure;
-    for (std::size_t i = 0; i < many.leaves.size(); ++i) {
-      const std::string leaf = difference_of_leaves(one.leaves[i], many, i);
-      if (!leaf.empty()) return name + leaf;
-    }
-    return {};
-  }
-
-  std::string difference_of_leaves(const ReducedLeaf& one, const TapedReduction& reduction,
-                                   std::size_t index) const {
-    const ReducedLeaf& many = reduction.leaves[index];
-    if (one.dtype != many.dtype || one.judged != many.judged) return kStructure;
-    if (one.result.size() != many.result.size()) return kStructure;
-    for (std::size_t i = 0; i < many.result.size(); ++i) {
-      const Exact bound = bound_of(reduction, many, i, terms_);
-      if (same_within(one.result[i], many.result[i], bound)) continue;
-      return " differs: element " + std::to_string(i) + " of leaf " + std::to_string(index) +
-             " is " + text_of(one.result[i], one.dtype) + on(1) + ", " +
-             text_of(many.result[i], many.dtype) + on(many_) + "; the bound is " +
-             text_of(bound, DType::kFloat64) + inputs_of(many, i) +
-             guess(one.result[i], many.result[i], bound);
-    }
-    return {};
-  }
-
-  static std::string inputs_of(const ReducedLeaf& leaf, std::size_t element) {
-    std::string text = "; the inputs are ";
-    for (std::size_t i = 0; i < leaf.inputs.size() && i < kMostInputs; ++i) {
-      text += (i == 0 ? "" : ", ") + text_of(leaf.inputs[i][element], leaf.dtype);
-    }
-    return leaf.inputs.size() > kMostInputs ? text + ", ..." : text;
-  }
-
-  // A frequent mistake, if the numbers fit.
-  std::string guess(Exact one, Exact many, Exact bound) const {
-    const auto replicas = static_cast<Exact>(many_.replicas);
-    if (one == 0 || !std::isfinite(one) || !std::isfinite(many)) return {};
-    if (std::fabs(replicas * one - many) <= bound) {
-      return "; the result is " + std::to_string(many_.replicas) +
-             " times too large: take the mean, or share the batch out";
-    }
-    if (std::fabs(one - replicas * many) > bound) return {};
-    return "; the result is " + std::to_string(many_.replicas) +
-           " times too small: take the sum, or the mean over the global batch once";
-  }
-
-  std::string missing() const {
-    for (const auto& [key, reductions] : one_) {
-      const auto turns = turns_.find(key);
-      const std::size_t met = turns == turns_.end() ? 0 : turns->second;
-      if (met >= reductions.size()) continue;
-      return "#" + std::to_string(met + 1) + " of " + reductions[met]->place.text + " happens" +
-             on(1) + " and not" + on(many_);
-    }
-    return {};
-  }
-
-  static constexpr const char* kStructure =
-      " differs: the values have a different structure, element type or size";
-
-  int terms_;
-  const Tape& many_;
-  std::map<std::string, std::vector<const TapedReduction*>> one_;
-  std::map<std::string, std::size_t> turns_;
-};
-
 [[noreturn]] void refuse(const std::string& what, const char* hint, CallSite site) {
   throw InvalidArgumentError(ErrorCode::kInvalidArgument, what, hint, site);
+}
+
+std::string text_of(double number) {
+  std::ostringstream out;
+  out << number;
+  return out.str();
 }
 
 std::unique_ptr<Strategy> strategy_on(Backend& backend, const OneReplicaOptions& options,
@@ -227,24 +41,44 @@ std::unique_ptr<Strategy> strategy_on(Backend& backend, const OneReplicaOptions&
   return strategy;
 }
 
-Tape tape_of(int devices, const OneReplicaOptions& options,
-             const std::function<void(Strategy&)>& body, CallSite site) {
-  sim::Backend backend({.devices = devices, .record = false, .seed = options.seed}, site);
+// Strategies that leave devices out have a single replica, too.
+std::string on(int replicas, int devices) {
+  const std::string text =
+      " on " + std::to_string(replicas) + (replicas == 1 ? " replica" : " replicas");
+  return replicas == 1 ? text + " of " + std::to_string(devices) + " devices" : text;
+}
+
+// Returns the exception of the body, which ends the run.
+std::exception_ptr run(Strategy& strategy, const std::function<void(Strategy&)>& body,
+                       TapeReader& reader) {
+  const ReductionTape tape(strategy, reader);
+  try {
+    body(strategy);
+  } catch (...) {
+    return std::current_exception();
+  }
+  return {};
+}
+
+sim::Options backend_options(int devices, const OneReplicaOptions& options) {
+  return {.devices = devices, .record = false, .seed = options.seed};
+}
+
+RunRecord run_one(const OneReplicaOptions& options, const std::function<void(Strategy&)>& body,
+                  CallSite site) {
+  sim::Backend backend(backend_options(1, options), site);
   const std::unique_ptr<Strategy> strategy = strategy_on(backend, options, site);
-  Tape tape{.devices = devices, .replicas = strategy->num_replicas()};
-  if (devices == 1 && tape.replicas != 1) {
-    refuse("a comparison with one replica has " + std::to_string(tape.replicas) + " on one device",
+  const int replicas = strategy->num_replicas();
+  if (replicas != 1) {
+    refuse("a comparison with one replica has " + std::to_string(replicas) + " on one device",
            "make the strategy of OneReplicaOptions::strategy over the devices of its backend",
            site);
   }
-  const ReductionTape reductions(*strategy);
-  try {
-    body(*strategy);
-  } catch (...) {
-    tape.thrown = std::current_exception();
+  RunRecord record;
+  if (const std::exception_ptr thrown = run(*strategy, body, record)) {
+    std::rethrow_exception(thrown);
   }
-  tape.reductions = reductions.reductions();
-  return tape;
+  return record;
 }
 
 }  // namespace
@@ -256,11 +90,19 @@ OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
     refuse("a comparison of one replica with " + std::to_string(options.replicas),
            "compare with two replicas or more", site);
   }
-  const Tape one = tape_of(1, options, body, site);
-  if (one.thrown) std::rethrow_exception(one.thrown);
-  const Tape many = tape_of(options.replicas, options, body, site);
-  OneReplicaReport report = Comparison(options.terms, one, many).report();
-  if (report.difference.empty() && many.thrown) std::rethrow_exception(many.thrown);
+  if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) {
+    refuse("a comparison with one replica with the tolerance " + text_of(options.tolerance),
+           "give OneReplicaOptions::tolerance as a share of the largest element, such as 1e-6",
+           site);
+  }
+  const RunRecord one = run_one(options, body, site);
+  sim::Backend backend(backend_options(options.replicas, options), site);
+  const std::unique_ptr<Strategy> strategy = strategy_on(backend, options, site);
+  const int replicas = strategy->num_replicas();
+  OneReplicaComparison comparison(options, one, replicas, on(replicas, options.replicas));
+  const std::exception_ptr thrown = run(*strategy, body, comparison);
+  OneReplicaReport report = comparison.report(thrown != nullptr);
+  if (report.difference.empty() && thrown) std::rethrow_exception(thrown);
   return report;
 }
 
@@ -268,6 +110,8 @@ std::string to_string(const OneReplicaOptions& options) {
   std::string text = "OneReplicaOptions{.replicas = " + std::to_string(options.replicas);
   if (options.seed != 0) text += ", .seed = " + std::to_string(options.seed);
   if (options.terms != 0) text += ", .terms = " + std::to_string(options.terms);
+  if (options.tolerance != 0) text += ", .tolerance = " + text_of(options.tolerance);
+  if (!options.realign) text += ", .realign = false";
   if (options.strategy) text += ", .strategy = \"a function\"";
   return text + '}';
 }

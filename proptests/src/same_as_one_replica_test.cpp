@@ -11,8 +11,10 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -242,9 +244,169 @@ TEST(SameAsOneReplica, PrefersADifferenceToAnException) {
               HasSubstr("is 1 on 1 replica, 2 on 4 replicas"));
 }
 
-TEST(SameAsOneReplica, NeedsTwoReplicas) {
+// Two features and a target of an example, not exact in binary.
+struct Linear {
+  Tensor<float> rows;
+  Tensor<float> targets;
+};
+Linear linear(const Batch<int>& examples) {
+  std::vector<float> x, y;
+  for (const int i : examples) {
+    x.push_back(0.1F * static_cast<float>(i % 5 + 1));
+    x.push_back(0.7F - 0.3F * static_cast<float>(i % 7));
+    y.push_back(1.3F * static_cast<float>(i % 3));
+  }
+  const auto count = static_cast<std::int64_t>(examples.size());
+  return {Tensor<float>::from({count, 2}, x), Tensor<float>::from({count, 1}, y)};
+}
+
+// The way from the gradients of the replicas to the argument of the update.
+using Combine =
+    std::function<Mirrored<Tensor<float>>(CrossReplicaContext&, const PerReplica<Tensor<float>>&)>;
+Mirrored<Tensor<float>> sum_of_all(CrossReplicaContext& cross,
+                                   const PerReplica<Tensor<float>>& gradients) {
+  return cross.reduce(ReduceOp::kSum, gradients);
+}
+
+// Trains on 16 examples a step, and adds up the loss in double before each update.
+void trains(Strategy& strategy, int steps, const Combine& combine) {
+  const auto weights =
+      strategy.mirrored_variable([] { return Tensor<float>::zeros({2, 1}); }, {.name = "weights"});
+  for (int step = 0; step < steps; ++step) {
+    Batch<int> batch(16);
+    std::iota(batch.begin(), batch.end(), 16 * step);
+    strategy.run([&](ReplicaContext& replica) {
+      const Linear own = linear(share_of(replica, batch));
+      const auto error = matmul(own.rows, weights.on(replica)) - own.targets;
+      const std::vector<float> each = square(error).to_host();
+      replica.all_reduce(ReduceOp::kSum, std::accumulate(each.begin(), each.end(), 0.0));
+      replica.merge_call(
+          [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& gradients) {
+            cross.update(
+                weights,
+                [](Tensor<float>& w, const Tensor<float>& by) { subtract_scaled(w, 0.01F, by); },
+                combine(cross, gradients));
+          },
+          matmul(own.rows, error, {.transpose_a = true}));
+    });
+  }
+}
+
+// Sums of float gradients round: the weights differ after the first update, and the losses in
+// double of the second step show the difference.
+TEST(SameAsOneReplica, StartsEveryUpdateFromEqualVariables) {
+  testing::asserts("SEM-197");
+  const auto body = [](Strategy& strategy) { trains(strategy, 30, sum_of_all); };
+  for (const int replicas : {2, 4, 8}) {
+    const OneReplicaReport report =
+        compare_with_one_replica({.replicas = replicas, .terms = 16}, body);
+    EXPECT_EQ(report, (OneReplicaReport{.reductions = 60})) << report.difference;
+  }
+  const OneReplicaReport own =
+      compare_with_one_replica({.replicas = 4, .terms = 16, .realign = false}, body);
+  EXPECT_THAT(own.difference, StartsWith("#2 of all_reduce at "));
+  EXPECT_THAT(own.difference, HasSubstr("probably rounding: that of 1 update before is in it, "
+                                        "unless OneReplicaOptions::realign is true"));
+  // 30 steps double no more than single rounding: half of the digits of a float are right.
+  EXPECT_THAT(compare_with_one_replica(
+                  {.replicas = 4, .terms = 16, .tolerance = 0x1p-12, .realign = false}, body)
+                  .difference,
+              IsEmpty());
+}
+
+// 4 of 2^24 + 4 is 2.4e-7.
+TEST(SameAsOneReplica, NamesTheOptionsForRoundingInReplicas) {
+  const auto body = [](Strategy& strategy) {
+    strategy.run([](ReplicaContext& replica) {
+      const float own = replica.replica_id() == 0 ? 0x1p24F : 1.0F;
+      replica.all_reduce(ReduceOp::kSum, replica.num_replicas() == 1 ? 0x1p24F + 4 : own);
+    });
+  };
+  EXPECT_THAT(compare_with_one_replica({.replicas = 3}, body).difference,
+              HasSubstr("; this is 2.4e-07 of the largest element, probably rounding: if replicas "
+                        "add up examples, set OneReplicaOptions::terms"));
+  EXPECT_THAT(compare_with_one_replica({.replicas = 3, .tolerance = 1e-6}, body).difference,
+              IsEmpty());
+  EXPECT_THAT(compare_with_one_replica({.replicas = 3, .tolerance = 1e-7}, body).difference,
+              HasSubstr("the bound is 3.67"));
+}
+
+// A single update, whose reductions are the same.
+TEST(SameAsOneReplica, SeesAForgottenReductionInASingleUpdate) {
+  testing::asserts("SEM-197");
+  const auto forgets = [](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& gradients) {
+    cross.reduce(ReduceOp::kSum, gradients);
+    return cross.broadcast(gradients[0]);
+  };
+  const OneReplicaReport report = compare_with_one_replica(
+      {.replicas = 4, .terms = 16}, [&](Strategy& strategy) { trains(strategy, 1, forgets); });
+  EXPECT_EQ(report.reductions, 2);
+  EXPECT_THAT(report.difference,
+              StartsWith("update 1 of weights at same_as_one_replica_test.cpp:"));
+  EXPECT_THAT(report.difference, HasSubstr("a value of the update was not reduced"));
+  const OneReplicaReport assigned = compare_with_one_replica(kFour, [](Strategy& strategy) {
+    const auto first = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kOnlyFirst});
+    strategy.run(
+        [&](ReplicaContext& replica) { replica.assign(first, sum_of(share_of(replica, kBatch))); });
+  });
+  EXPECT_THAT(assigned.difference, HasSubstr("is 36 on 1 replica, 3 on 4 replicas"));
+}
+
+// The merge adds up the parts by an update for each; the bound is the bound of the sum.
+TEST(SameAsOneReplica, TakesUpdatesWithoutAReductionBetweenThemAsOne) {
+  testing::asserts("SEM-197");
+  const auto body = [](float lost) {
+    return [lost](Strategy& strategy) {
+      const auto total = strategy.mirrored_variable(0.0F, {.name = "total"});
+      for (int step = 0; step < 3; ++step) {
+        strategy.run([&](ReplicaContext& replica) {
+          const float own = 0.1F * static_cast<float>(sum_of(share_of(replica, kBatch)));
+          replica.merge_call(
+              [&](CrossReplicaContext& cross, const PerReplica<float>& parts) {
+                for (const float part : parts) {
+                  cross.update(total, [](float& sum, float by) { sum += by; }, part);
+                }
+                if (parts.size() > 1) {
+                  cross.update(total, [](float& sum, float by) { sum -= by; }, lost);
+                }
+              },
+              own);
+          replica.all_reduce(ReduceOp::kSum, 1 == replica.num_replicas() ? 4 : 1);
+        });
+      }
+    };
+  };
+  EXPECT_THAT(compare_with_one_replica(kFour, body(0)).difference, IsEmpty());
+  const OneReplicaReport report = compare_with_one_replica(kFour, body(0.125F));
+  EXPECT_EQ(report.reductions, 0);
+  EXPECT_THAT(report.difference, StartsWith("update 1 of total at "));
+}
+
+// The number of updates follows the number of replicas.
+TEST(SameAsOneReplica, JudgesVariablesWithEquallyManyUpdates) {
+  const OneReplicaReport report = compare_with_one_replica(kFour, [](Strategy& strategy) {
+    const auto rounds = strategy.mirrored_variable(0);
+    for (int i = 0; i < strategy.num_replicas(); ++i) {
+      strategy.cross_replica().update(rounds,
+                                      [&](int& count) { count += strategy.num_replicas(); });
+      if (i == 0)
+        strategy.cross_replica().reduce(ReduceOp::kMean,
+                                        strategy.distribute_values([](int) { return 1.0; }));
+    }
+  });
+  EXPECT_THAT(report.difference, IsEmpty());
+}
+
+TEST(SameAsOneReplica, NeedsTwoReplicasAndAShareAsTolerance) {
   EXPECT_EQ(code_of([] { (void)compare_with_one_replica({.replicas = 1}, [](Strategy&) {}); }),
             ErrorCode::kInvalidArgument);
+  for (const double tolerance : {-1.0, std::nan(""), HUGE_VAL}) {
+    EXPECT_EQ(code_of([&] {
+                (void)compare_with_one_replica({.tolerance = tolerance}, [](Strategy&) {});
+              }),
+              ErrorCode::kInvalidArgument)
+        << tolerance;
+  }
 }
 
 TEST(SameAsOneReplica, FailsATestWithTheDifference) {
@@ -258,6 +420,8 @@ TEST(SameAsOneReplica, FailsATestWithTheDifference) {
       "is 1 on 1 replica, 2 on 2 replicas");
   EXPECT_EQ(to_string(OneReplicaOptions{.replicas = 4, .terms = 8}),
             "OneReplicaOptions{.replicas = 4, .terms = 8}");
+  EXPECT_EQ(to_string(OneReplicaOptions{.tolerance = 0.5, .realign = false}),
+            "OneReplicaOptions{.replicas = 2, .tolerance = 0.5, .realign = false}");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/process_mirrors.h"
+#include "belfry/detail/step_tap.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_function.h"
 #include "belfry/detail/update_listeners.h"
@@ -102,13 +103,15 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state,
   core.update(work, site);
   work.require_all();
   const int count = state.components.size();
-  if (state.info.synchronization == Synchronization::kOnWrite &&
-      core.backend().verifies_mirrored()) {
-    if constexpr (Nest<T>) {
-      const auto at = [&work](int i) -> T& { return work.value(i); };
-      require_mirrored(count, at, Compared::kHostLeaves, state.info, site);
+  if (state.info.synchronization == Synchronization::kOnWrite) {
+    const auto at = [&work](int i) -> T& { return work.value(i); };
+    if (core.backend().verifies_mirrored()) {
+      if constexpr (Nest<T>) {
+        require_mirrored(count, at, Compared::kHostLeaves, state.info, site);
+      }
+      compare_between_processes(core, work.value(0), {state.info}, site);
     }
-    compare_between_processes(core, work.value(0), {state.info}, site);
+    if constexpr (Nest<T>) show_change(core, state.info, count, at, site);
   }
   core.statistics().updates += 1;
   if (notes_host_values(core)) {

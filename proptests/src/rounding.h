@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/dtype.h"
+#include "belfry/reduce_op.h"
+#include "reduction_tape.h"
+
+#include <cstddef>
+#include <string>
+
+namespace belfry::testing {
+
+/// The unit of rounding of an element: half the distance of 1 and the next number; 0 for integers.
+Exact unit_of(DType dtype);
+/// g(steps) = steps * unit / (1 - steps * unit): the bound of so many roundings.
+Exact growth(Exact steps, Exact unit);
+/// The rounding of a number near zero has an absolute error, too: the smallest positive number.
+Exact smallest_of(DType dtype);
+
+/// The bound of a sum or mean over the inputs of `leaf`, for element `element`; of sums of `terms`
+/// terms in the replicas of both runs, too.
+Exact reduction_bound(ReduceOp op, const TapedLeaf& leaf, std::size_t element, int terms);
+/// The largest sum (mean) of magnitudes of the inputs of an element.
+Exact magnitude_of_inputs(ReduceOp op, const TapedLeaf& leaf);
+/// The largest magnitude of a result.
+Exact magnitude_of_result(const TapedLeaf& leaf);
+
+/// With the digits that tell numbers of the type apart.
+std::string text_of(Exact number, DType dtype);
+
+}  // namespace belfry::testing
