@@ -109,10 +109,10 @@ class Tensor {
   /// for memory that is not aligned to the element type, (kForeignObject) for memory beyond the
   /// device, (kUnknownDevice); UnsupportedError (kUnsupported) for a device without such tensors;
   /// ContextError (kWrongContext).
-  template <class E, std::size_t kExtent>
-    requires std::is_same_v<std::remove_const_t<E>, T>
-  static Tensor over(Shape shape, std::span<E, kExtent> memory,
-                     std::shared_ptr<const void> owner = nullptr,
+  template <class E, std::size_t kExtent, class Owner = std::nullptr_t>
+    requires std::is_same_v<std::remove_const_t<E>, T> &&
+             std::is_convertible_v<Owner, std::shared_ptr<const void>>
+  static Tensor over(Shape shape, std::span<E, kExtent> memory, Owner owner = nullptr,
                      CallSite site = CallSite::here()) {
     return over(std::move(shape), memory, current_placement(site), std::move(owner), site);
   }

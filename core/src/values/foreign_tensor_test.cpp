@@ -66,6 +66,8 @@ TEST_F(ForeignTensor, IsTheMemoryOfTheProgram) {
   std::vector<float> mine{1, 2, 3};
   auto y = Tensor<float>::over({3}, std::span(mine), on_);
   EXPECT_THAT(y.to_host(), ElementsAre(1, 2, 3)) << "the bytes count as written";
+  const auto seen = Tensor<float>::over({3}, std::span<const float>(mine), {&backend_, 1});
+  EXPECT_EQ(seen.placement().device, 1) << "a placement in braces";
   launch(ScaleAndAdd{10}, updates(y), reads(Tensor<float>::full({3}, 1, on_)));
   EXPECT_THAT(mine, ElementsAre(11, 12, 13));
   add_to(y, y);
