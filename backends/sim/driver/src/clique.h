@@ -69,7 +69,8 @@ struct CliqueCall {
   std::size_t count = 0;  ///< In all-gather sent, in reduce-scatter received by each rank.
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t op = ncclSum;
-  int root = 0;  ///< Of a send the receiver, of a receive the sender.
+  int root = 0;            ///< Of a send the receiver, of a receive the sender.
+  bool exchanges = false;  ///< A transfer in a group with a transfer from the same rank.
   std::optional<engine::Access> read{};
   std::optional<engine::Access> written{};
 };
@@ -161,7 +162,8 @@ class CliqueBook {
   /// Puts a send or a receive on a queue of its own, behind the present work of the stream, and
   /// records `done` behind the transfer. The transfer runs when both calls have arrived. The sends
   /// of a rank to another rank meet the receives there in the order of calls.
-  Complaint transfer(const CliqueCall& call, engine::EventPoint& done);
+  /// `remark` gets a sentence about a transfer that NCCL leaves undefined.
+  Complaint transfer(const CliqueCall& call, engine::EventPoint& done, std::string& remark);
   std::size_t alive() const { return communicators_.size(); }
 
  private:

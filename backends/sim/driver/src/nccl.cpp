@@ -6,6 +6,7 @@
 
 #include <nccl.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,7 +40,9 @@ ncclResult_t post(const Call& call, const CliqueCall& collective,
   if (belfry::driver::is_transfer(collective.verb)) {
     EndOfTransfer& end = ends.emplace_back();
     end.queue = collective.stream.queue;
-    complaint = call.machine.cliques.transfer(collective, end.done);
+    std::string remark;
+    complaint = call.machine.cliques.transfer(collective, end.done, remark);
+    if (!remark.empty()) call.machine.book().report(std::string(call.function) + ": " + remark);
   } else {
     complaint = call.machine.cliques.post(collective);
   }
@@ -49,7 +52,14 @@ ncclResult_t post(const Call& call, const CliqueCall& collective,
 }
 
 // The result of the last call that fails, or "in progress", or success.
-ncclResult_t post_all(const Call& call, std::span<const CliqueCall> group) {
+ncclResult_t post_all(const Call& call, std::span<CliqueCall> group) {
+  for (CliqueCall& transfer : group) {
+    transfer.exchanges = std::ranges::any_of(group, [&transfer](const CliqueCall& other) {
+      return belfry::driver::is_transfer(transfer.verb) &&
+             belfry::driver::is_transfer(other.verb) && transfer.verb != other.verb &&
+             transfer.root == other.root && transfer.communicator == other.communicator;
+    });
+  }
   ncclResult_t result = ncclSuccess;
   std::vector<EndOfTransfer> ends;
   // During the loop, a waiting host thread can see some members of a collective without the rest.
@@ -197,7 +207,7 @@ ncclResult_t ncclGroupEnd() {
   const ncclResult_t ended = guarded_nccl(__func__, [&](const Call& call) {
     if (call.thread.group_depth == 0) return misuse(call, ncclInvalidUsage, "no group is open");
     if (--call.thread.group_depth > 0) return ncclSuccess;
-    const auto group = std::exchange(call.thread.group, {});
+    auto group = std::exchange(call.thread.group, {});
     const auto joining = std::exchange(call.thread.joining, {});
     const bool asks = std::exchange(call.thread.group_asks, false);
     const ncclResult_t refused = std::exchange(call.thread.group_error, ncclSuccess);

@@ -43,9 +43,20 @@ engine::Command command_of(const CliqueCall& send, const CliqueCall& receive) {
   return command;
 }
 
+// Of an exchange in a group on the sender's side alone; its other transfer has no remark.
+std::string remark_on(const CliqueCall& send, const CliqueCall& receive) {
+  if (!send.exchanges || receive.exchanges) return {};
+  const std::string sender = std::to_string(send.communicator->rank);
+  const std::string receiver = std::to_string(receive.communicator->rank);
+  return "rank " + sender + " sends to and receives from rank " + receiver +
+         " in one group, and rank " + receiver +
+         " in calls of their own: NCCL leaves the outcome undefined; group the calls on both ranks";
+}
+
 }  // namespace
 
-CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::EventPoint& done) {
+CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::EventPoint& done,
+                                           std::string& remark) {
   const std::lock_guard lock(mutex_);
   CliqueObject& clique = *call.communicator->clique;
   if (call.communicator->state != ncclSuccess) return "a rank of the communicator has failed";
@@ -64,6 +75,7 @@ CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::Event
     waiting.pop_front();
     collective = open.collective;
     collective->command = sends ? command_of(call, open.call) : command_of(open.call, call);
+    remark = sends ? remark_on(call, open.call) : remark_on(open.call, call);
     if (!are_alike(open.call, call)) {
       complaint = "a send and its receive differ: rank " +
                   std::to_string(open.call.communicator->rank) + " calls " + to_string(open.call) +

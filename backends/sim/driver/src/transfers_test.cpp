@@ -97,6 +97,29 @@ TEST(Transfers, BetweenTwoRanksMeetInTheOrderOfCalls) {
   }
 }
 
+// The bytes arrive here, as at a small scale of NCCL. Each rank has the group in turn.
+TEST(Transfers, InAGroupOfOneRankAloneAreReported) {
+  for (const int grouping : {0, 1}) {
+    const sim::SimulatedDriver machine({.gpus = 2});
+    Ranks ranks(2);
+    for (const int rank : {0, 1}) {
+      if (rank == grouping) ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      EXPECT_EQ(ranks.send(static_cast<std::size_t>(rank), 1 - rank), ncclSuccess);
+      EXPECT_EQ(ranks.receive(static_cast<std::size_t>(rank), 1 - rank), ncclSuccess);
+      if (rank == grouping) ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+    }
+    EXPECT_EQ(ranks.received(0), (std::vector<int>{2, 20}));
+    EXPECT_EQ(ranks.received(1), (std::vector<int>{1, 10}));
+    const std::string own = std::to_string(grouping), other = std::to_string(1 - grouping);
+    ASSERT_EQ(machine.reports().size(), 1U);
+    EXPECT_NE(
+        last_report(machine).find("rank " + own + " sends to and receives from rank " + other +
+                                  " in one group, and rank " + other + " in calls of their own"),
+        std::string::npos)
+        << last_report(machine);
+  }
+}
+
 TEST(Transfers, OfARankToItselfNeedAGroup) {
   const sim::SimulatedDriver machine({.gpus = 1});
   Ranks ranks(1);
