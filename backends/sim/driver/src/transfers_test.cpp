@@ -103,10 +103,14 @@ TEST(Transfers, InAGroupOfOneRankAloneAreReported) {
     const sim::SimulatedDriver machine({.gpus = 2});
     Ranks ranks(2);
     for (const int rank : {0, 1}) {
-      if (rank == grouping) ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      if (rank == grouping) {
+        ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      }
       EXPECT_EQ(ranks.send(static_cast<std::size_t>(rank), 1 - rank), ncclSuccess);
       EXPECT_EQ(ranks.receive(static_cast<std::size_t>(rank), 1 - rank), ncclSuccess);
-      if (rank == grouping) ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+      if (rank == grouping) {
+        ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+      }
     }
     EXPECT_EQ(ranks.received(0), (std::vector<int>{2, 20}));
     EXPECT_EQ(ranks.received(1), (std::vector<int>{1, 10}));
