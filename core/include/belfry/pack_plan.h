@@ -40,23 +40,23 @@ struct PackSlice {
 std::string to_string(const PackSlice& slice);
 
 /// Slices of one element type that are reduced as one tensor.
-struct Pack {
+struct PackedTensor {
   DType dtype = DType::kFloat32;    ///< The element type of all slices.
   std::vector<PackSlice> slices{};  ///< In the order of the pack, without gaps: at least 1.
 
   std::size_t elements() const;                                      ///< The number of elements.
   std::size_t bytes() const { return elements() * size_of(dtype); }  ///< The size.
-  bool operator==(const Pack&) const = default;
+  bool operator==(const PackedTensor&) const = default;
 };
 
 /// `float32, 3 elements: item 1 [0, 2), item 2 [0, 1)`.
-std::string to_string(const Pack& pack);
+std::string to_string(const PackedTensor& pack);
 
 /// The places of all elements of items in packs. Every element is in one pack; items without
 /// elements are in none. Equal items and limits give equal plans.
 struct PackPlan {
-  std::vector<PackItem> items{};  ///< The packed tensors.
-  std::vector<Pack> packs{};      ///< In the order of their reductions.
+  std::vector<PackItem> items{};      ///< The packed tensors.
+  std::vector<PackedTensor> packs{};  ///< In the order of their reductions.
 
   bool operator==(const PackPlan&) const = default;
 };
@@ -115,7 +115,7 @@ inline constexpr bool kPrints<PackItem> = true;
 template <>
 inline constexpr bool kPrints<PackSlice> = true;
 template <>
-inline constexpr bool kPrints<Pack> = true;
+inline constexpr bool kPrints<PackedTensor> = true;
 template <>
 inline constexpr bool kPrints<PackPlan> = true;
 template <>

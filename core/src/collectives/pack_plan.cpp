@@ -21,12 +21,12 @@ void require(bool holds, const std::string& wrong, const std::string& hint, Call
   if (!holds) throw InvalidArgumentError(ErrorCode::kInvalidArgument, wrong, hint, site);
 }
 
-void append(Pack& pack, std::size_t item, std::size_t begin, std::size_t elements) {
+void append(PackedTensor& pack, std::size_t item, std::size_t begin, std::size_t elements) {
   pack.slices.push_back({item, begin, elements, pack.elements()});
 }
 
-Pack pack_of(std::span<const PackItem> items, const std::vector<std::size_t>& members) {
-  Pack pack{.dtype = items[members.front()].dtype};
+PackedTensor pack_of(std::span<const PackItem> items, const std::vector<std::size_t>& members) {
+  PackedTensor pack{.dtype = items[members.front()].dtype};
   for (const std::size_t item : members) append(pack, item, 0, items[item].elements);
   return pack;
 }
@@ -53,13 +53,13 @@ std::vector<DType> types_of(std::span<const PackItem> items) {
 
 // Appends packs of the items of one type.
 void split(std::span<const PackItem> items, DType dtype, std::size_t packs,
-           std::vector<Pack>& result) {
+           std::vector<PackedTensor>& result) {
   const std::vector<std::size_t> members = items_of(items, dtype);
   std::size_t left = 0;
   for (const std::size_t item : members) left += items[item].elements;
   const std::size_t each = left / packs;
   std::size_t full = each == 0 ? packs - 1 : 0;  // Packs without elements count as full.
-  Pack pack{.dtype = dtype};
+  PackedTensor pack{.dtype = dtype};
   for (const std::size_t item : members) {
     for (std::size_t begin = 0; begin < items[item].elements;) {
       const std::size_t rest = items[item].elements - begin;
@@ -68,7 +68,7 @@ void split(std::span<const PackItem> items, DType dtype, std::size_t packs,
       append(pack, item, begin, taken);
       begin += taken;
       if (is_last || pack.elements() < each) continue;
-      result.push_back(std::exchange(pack, Pack{.dtype = dtype}));
+      result.push_back(std::exchange(pack, PackedTensor{.dtype = dtype}));
       full += 1;
     }
   }
@@ -148,7 +148,7 @@ PackPlan pack_bounded(std::span<const PackItem> items, Bounds bounds, PackOrder 
 
 }  // namespace
 
-std::size_t Pack::elements() const {
+std::size_t PackedTensor::elements() const {
   return slices.empty() ? 0 : slices.back().offset + slices.back().elements;
 }
 
@@ -160,7 +160,7 @@ std::string to_string(const PackSlice& slice) {
   return fmt::format("item {} [{}, {})", slice.item, slice.begin, slice.begin + slice.elements);
 }
 
-std::string to_string(const Pack& pack) {
+std::string to_string(const PackedTensor& pack) {
   std::string text = fmt::format("{}, {} elements:", to_string(pack.dtype), pack.elements());
   for (const PackSlice& slice : pack.slices) text += ' ' + to_string(slice) + ',';
   text.pop_back();
@@ -184,7 +184,7 @@ void validate(const PackPlan& plan, CallSite site) {
   const std::string hint = "put each element of an item into one pack";
   std::vector<std::vector<std::pair<std::size_t, std::size_t>>> ranges(plan.items.size());
   for (std::size_t p = 0; p < plan.packs.size(); ++p) {
-    const Pack& pack = plan.packs[p];
+    const PackedTensor& pack = plan.packs[p];
     require(!pack.slices.empty(), fmt::format("pack {} is empty", p), hint, site);
     std::size_t offset = 0;
     for (const PackSlice& slice : pack.slices) {

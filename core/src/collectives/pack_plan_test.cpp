@@ -34,7 +34,7 @@ std::vector<PackItem> bytes(const std::vector<std::size_t>& sizes) {
 Groups groups_of(const PackPlan& plan) {
   validate(plan);
   Groups groups;
-  for (const Pack& pack : plan.packs) {
+  for (const PackedTensor& pack : plan.packs) {
     groups.emplace_back();
     for (const PackSlice& slice : pack.slices) groups.back().push_back(slice.item);
   }
@@ -44,7 +44,7 @@ Groups groups_of(const PackPlan& plan) {
 std::vector<std::size_t> lengths_of(const PackPlan& plan) {
   validate(plan);
   std::vector<std::size_t> lengths;
-  for (const Pack& pack : plan.packs) lengths.push_back(pack.elements());
+  for (const PackedTensor& pack : plan.packs) lengths.push_back(pack.elements());
   return lengths;
 }
 
@@ -232,7 +232,7 @@ std::vector<PackItem> any_items() {
 
 // The items of each pack without the item that was packed last have at most `limit` bytes.
 void require_bounded(const PackPlan& plan, std::size_t limit, PackOrder order) {
-  for (const Pack& pack : plan.packs) {
+  for (const PackedTensor& pack : plan.packs) {
     const PackSlice& last =
         order == PackOrder::kLastFirst ? pack.slices.front() : pack.slices.back();
     const std::size_t last_bytes = plan.items[last.item].bytes();
@@ -248,7 +248,7 @@ RC_GTEST_PROP(PackPlans, P15_KeepBoundsAndHaveEachElementOnce, ()) {
   const auto largest = *rc::gen::inRange(1, 100);
   const PackPlan selected = pack_small_items(items, largest, limit);
   validate(selected);
-  for (const Pack& pack : selected.packs) {
+  for (const PackedTensor& pack : selected.packs) {
     for (const PackSlice& slice : pack.slices) {
       RC_ASSERT(pack.slices.size() == 1 ||
                 items[slice.item].bytes() <= static_cast<std::size_t>(largest));
@@ -259,7 +259,7 @@ RC_GTEST_PROP(PackPlans, P15_KeepBoundsAndHaveEachElementOnce, ()) {
     validate(plan);
     RC_ASSERT(plan == pack_by_bytes(items, limit, order));
     if (limit != 0) require_bounded(plan, static_cast<std::size_t>(limit), order);
-    for (const Pack& pack : plan.packs) {
+    for (const PackedTensor& pack : plan.packs) {
       for (std::size_t i = 1; i < pack.slices.size(); ++i) {
         RC_ASSERT(pack.slices[i - 1].item < pack.slices[i].item);
       }
@@ -269,7 +269,7 @@ RC_GTEST_PROP(PackPlans, P15_KeepBoundsAndHaveEachElementOnce, ()) {
   validate(split);
   const PackPlan small = aggregate_small_tensors(items, limit + 1, 3);
   validate(small);
-  for (const Pack& pack : small.packs) {
+  for (const PackedTensor& pack : small.packs) {
     RC_ASSERT(pack.slices.size() <= 3U);
     for (const PackSlice& slice : pack.slices) {
       RC_ASSERT(pack.slices.size() == 1 ||

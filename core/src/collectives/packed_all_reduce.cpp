@@ -47,7 +47,7 @@ std::vector<PackItem> items_of(const TensorReduction& reduction, CallSite site) 
 std::vector<CollectivePart> parts_of(const PackPlan& plan, const TensorReduction& reduction) {
   std::vector<CollectivePart> parts;
   parts.reserve(plan.packs.size() * reduction.members);
-  for (const Pack& pack : plan.packs) {
+  for (const PackedTensor& pack : plan.packs) {
     const PackSlice& first = pack.slices.front();
     for (const CollectivePart& part : reduction.tensor(first.item)) {
       if (pack.slices.size() == 1) {
@@ -68,7 +68,7 @@ template <class Copy>
 void for_each_copy(const PackPlan& plan, const TensorReduction& reduction,
                    std::span<const CollectivePart> packed, Copy&& copy) {
   for (std::size_t p = 0; p < plan.packs.size(); ++p) {
-    const Pack& pack = plan.packs[p];
+    const PackedTensor& pack = plan.packs[p];
     if (pack.slices.size() == 1) continue;
     for (const PackSlice& slice : pack.slices) {
       for (std::size_t member = 0; member < reduction.members; ++member) {

@@ -136,11 +136,11 @@ TEST_F(Printing, OfPlans) {
   EXPECT_EQ(text_of(PackOrder::kFirstFirst), "first first");
   EXPECT_EQ(text_of(PackItem{3, DType::kFloat32}), "3 elements of float32");
   EXPECT_EQ(text_of(PackSlice{.item = 1, .begin = 2, .elements = 3}), "item 1 [2, 5)");
-  const Pack pack{DType::kFloat32,
-                  {{.item = 1, .begin = 0, .elements = 2, .offset = 0},
-                   {.item = 2, .begin = 0, .elements = 1, .offset = 2}}};
+  const PackedTensor pack{DType::kFloat32,
+                          {{.item = 1, .begin = 0, .elements = 2, .offset = 0},
+                           {.item = 2, .begin = 0, .elements = 1, .offset = 2}}};
   EXPECT_EQ(text_of(pack), "float32, 3 elements: item 1 [0, 2), item 2 [0, 1)");
-  EXPECT_EQ(text_of(PackPlan{{}, {pack, Pack{}}}),
+  EXPECT_EQ(text_of(PackPlan{{}, {pack, PackedTensor{}}}),
             "pack 0, float32, 3 elements: item 1 [0, 2), item 2 [0, 1)\n"
             "pack 1, float32, 0 elements\n");
   EXPECT_EQ(text_of(AlgorithmChoice{.reason = "one replica"}), "one replica");
