@@ -26,6 +26,7 @@ import check_words
 import tree
 
 CHECKS = {
+    "changes": check_tables.check_changes,
     "layers": check_layers.check,
     "sizes": check_files.check_sizes,
     "files": check_files.check,

@@ -95,7 +95,8 @@ def exists(listing, path):
 
 def check_paths(files, report):
     listing = "\n".join(files.files)
-    for name in files.pages():
+    # The page of changes names headers of former times: another check has its rows.
+    for name in set(files.pages()) - {"docs/changes.md"}:
         for number, line in files.lines(name):
             for path in page.QUOTED.findall(line):
                 if TOP.match(path) and "NAME" not in path and not exists(listing, path):

@@ -10,6 +10,8 @@ processes   Every public function of strategies, contexts and checkpoints has a 
             verbs, and every row has a test. A function `verb_at` belongs to the row of `verb`.
 overridden  A page of decisions names each row of the conformance catalogue that is overridden:
             `RUN-04, RG-01 to RG-10` in the first cell of a row.
+changes     On the page of names that moved, each row has an old name, a new name and a date, newest
+            first. Public headers have the new names, and no old ones.
 mutants     The file, the program and the test of each planted fault exist, and each hunk occurs
             exactly once. The campaign runs the tests.
 """
@@ -38,6 +40,13 @@ INTERNAL = {"core", "merges"}  # For belfry itself.
 
 CONFORMANCE = "docs/conformance.md"
 ROWS = re.compile(r"([A-Z]+)-(\d+)(?: to \1-(\d+))?")
+
+CHANGES = "docs/changes.md"
+MOVED = "| old | new | since |"
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+PUBLIC = r"(?:\w+/)+include/belfry/"
+# A name of C++, without its class; options of the build and headers are no such names.
+NAME = re.compile(r"(?:\w+::)*([A-Za-z]\w*)(?:\(.*\))?")
 
 PROGRAM = re.compile(r"\bbelfry_test\((\w+)")
 # A test with parameters has a prefix and a suffix: Carriers/Executors.Meet/fiber.
@@ -148,6 +157,35 @@ def check_overridden(files, report):
     for row, outcome in outcomes.items():
         if outcome == "overridden" and row not in decided:
             report.error(CONFORMANCE, f"no page of decisions names {row}")
+
+
+def names_in(cell):
+    """Returns the headers and the names of C++ in a cell; of a target, nothing."""
+    quoted = [each for each in page.QUOTED.findall(cell) if not each.startswith("belfry::")]
+    headers = {each for each in quoted if each.endswith(".h")}
+    found = (NAME.fullmatch(each) for each in set(quoted) - headers)
+    return headers, {match[1] for match in found if match}
+
+
+def check_changes(files, report):
+    paths = [path for path in files.named(PUBLIC) if path.endswith(".h")]
+    headers = {path[path.index("include/") + len("include/"):] for path in paths}
+    words = {word for path in paths for word in re.findall(r"\w+", files.text(path))}
+    latest = ""
+    for number, cells in page.Page(files.text(CHANGES)).rows(MOVED):
+        where = f"{CHANGES}:{number}"
+        if len(cells) != 3 or not DATE.fullmatch(cells[2]):
+            report.error(where, "a row that is not old, new, since (a date)")
+            continue
+        if latest and cells[2] > latest:
+            report.error(where, "a row below an older row")
+        latest = cells[2]
+        (old_headers, old_names), (new_headers, new_names) = map(names_in, cells[:2])
+        for name in sorted(new_headers - headers | new_names - words):
+            report.error(where, f"no public header has {name}")
+        for name in sorted((old_headers - new_headers) & headers
+                           | (old_names - new_names) & words):
+            report.error(where, f"{name} is still in a public header")
 
 
 def check_mutants(files, report):

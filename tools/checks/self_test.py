@@ -43,6 +43,9 @@ CHOICE = ("namespace belfry {\n\nenum class Choice { kA };\n\nstruct Options {\n
           "inline constexpr bool kPrints<Options> = true;\n")
 PATCH = ("The sum is wrong.\nProgram: run_test\nTest: A.B\n--- a/core/src/run/run.cpp\n"
          "+++ b/core/src/run/run.cpp\n@@ -7 +7 @@\n-  return sum;\n+  return 0;\n")
+MOVED = ("| old | new | since |\n|---|---|---|\n"
+         "| `belfry/ran.h` of `belfry::core` | `belfry/run.h` | 2026-01-02 |\n"
+         "| `Checkpoint::pick(int)`, `BELFRY_X=ON` | `Choice`, `belfry/error.h` | 2026-01-01 |\n")
 RUN = LICENCE + "// SEM-1, INV-1, BF-007\nint a = int(ErrorCode::kBad);\n  return sum;\n"
 
 # Every check accepts this tree.
@@ -81,6 +84,7 @@ SOUND = {
     "docs/backends.md": "| `int index( int x)` |\n\n`core/src/run/{run,no}.cpp`, `belfry/run.h`\n",
     "docs/tf_mapping.md": MAPPED,
     "docs/processes.md": VERBS,
+    "docs/changes.md": MOVED,
     "docs/conformance.md": "| row | outcome | why |\n|---|---|---|\n| A-01 | tested | x |\n"
         "| A-02 | overridden | y |\n| A-03 | overridden | z |\n| B-01 | overridden | z |\n",
     "docs/decisions/0001-a.md": "| rows | why |\n|---|---|\n| A-02 to A-03, B-01 | so |\n",
@@ -247,6 +251,17 @@ PROCESSES = [
     ({"docs/processes.md": VERBS + "| `size` | all |\n"}, ["processes.md:8: a row without verbs"]),
 ]
 
+CHANGES = [
+    ({"docs/changes.md": MOVED.replace("/run.h", "/new.h").replace("`Choice", "`Chosen")},
+     ["changes.md:3: no public header has belfry/new.h",
+      "changes.md:4: no public header has Chosen"]),
+    ({"docs/changes.md": MOVED.replace("belfry/ran.h", "belfry/error.h").replace("pick", "save")},
+     ["changes.md:3: belfry/error.h is still in a public header",
+      "changes.md:4: save is still in a public header"]),
+    ({"docs/changes.md": MOVED.replace("2026-01-01", "2026-01-03") + "| `a` | `b` |\n"},
+     ["changes.md:4: a row below an older row", "changes.md:5: a row that is not old"]),
+]
+
 OVERRIDDEN = [
     ({"docs/decisions/0001-a.md": "| rows | why |\n|---|---|\n| A-02, B-01 to B-02 | so |\n"},
      ["0001-a.md: B-02 is no row", "no page of decisions names A-03"]),
@@ -301,7 +316,8 @@ MUTANTS = [
     ({"core/src/run/run.cpp": 2 * RUN}, ["wrong_sum.patch: found 2 times"]),
 ]
 
-PLANTS = {"layers": LAYERS, "sizes": SIZES, "files": FILES, "words": WORDS, "docs": DOCS,
+PLANTS = {"changes": CHANGES, "layers": LAYERS, "sizes": SIZES, "files": FILES, "words": WORDS,
+          "docs": DOCS,
           "determinism": DETERMINISM, "citations": CITATIONS, "mapping": MAPPING,
           "processes": PROCESSES, "overridden": OVERRIDDEN, "prints": PRINTS, "prose": PROSE,
           "mutants": MUTANTS}
