@@ -63,7 +63,7 @@ int main() {
   std::cout << "== compare\n";
   // [compare]
   try {
-    testing::compare_functions({.devices = 2}, train);
+    belfry::testing::compare_functions({.devices = 2}, train);
   } catch (const InvalidArgumentError& error) {
     std::cout << error.what() << '\n';
   }
@@ -71,9 +71,9 @@ int main() {
 
   std::cout << "== written\n";
   try {
-    testing::compare_functions({.devices = 2}, largest);
+    belfry::testing::compare_functions({.devices = 2}, largest);
   } catch (const InvalidArgumentError& error) {
     std::cout << error.what() << '\n';
   }
-  testing::compare_functions({.devices = 2}, largest_returned);
+  belfry::testing::compare_functions({.devices = 2}, largest_returned);
 }

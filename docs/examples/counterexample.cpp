@@ -25,7 +25,7 @@ double mean_of(const std::vector<double>& numbers) {
 }
 
 // [wrong]
-double mean_of_means(sim::Backend& backend, const testing::UnevenBatch& batch) {
+double mean_of_means(sim::Backend& backend, const belfry::testing::UnevenBatch& batch) {
   MirroredStrategy strategy{backend};
   const auto means = strategy.run([&](ReplicaContext& replica) {
     const std::vector<double> own = batch.share(replica.replica_id(), replica.num_replicas());
@@ -40,7 +40,7 @@ std::string counterexample() {
   std::ostringstream said;
   std::streambuf* const before = std::cerr.rdbuf(said.rdbuf());
   rc::check("the mean of means is the mean",
-            [](const sim::Options& options, const testing::UnevenBatch& batch) {
+            [](const sim::Options& options, const belfry::testing::UnevenBatch& batch) {
               sim::Backend backend{options};
               RC_ASSERT(mean_of_means(backend, batch) == mean_of(batch.whole()));
             });

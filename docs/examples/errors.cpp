@@ -271,7 +271,7 @@ void sum_of_mirrored(Strategy& strategy) {
 }
 
 void captured_value(Strategy&) {
-  testing::compare_functions({.devices = 3}, [](sim::Backend& backend) {
+  belfry::testing::compare_functions({.devices = 3}, [](sim::Backend& backend) {
     MirroredStrategy strategy{backend};
     return strategy.run([](ReplicaContext& replica) {
       const double own = 1.0 + replica.replica_id();

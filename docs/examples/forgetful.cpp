@@ -27,8 +27,9 @@ class Forgetful final : public Strategy {
 };
 
 int main() {
-  const testing::StrategyOf<Forgetful> strategies("a forgetful strategy");
-  const testing::ContractOptions options{.cases = 100, .most_devices = 4, .seed = 1};
-  std::cout << check_contract("C-reduce", strategies, testing::SimFactory{}, options).message
-            << '\n';
+  const belfry::testing::StrategyOf<Forgetful> strategies("a forgetful strategy");
+  const belfry::testing::ContractOptions options{.cases = 100, .most_devices = 4, .seed = 1};
+  std::cout
+      << check_contract("C-reduce", strategies, belfry::testing::SimFactory{}, options).message
+      << '\n';
 }

@@ -126,6 +126,29 @@ void shares() {
   // [uneven]
 }
 
+void several_steps() {
+  heading("several_steps");
+  // [several_steps]
+  sim::Backend backend{{.devices = 2}};
+  MirroredStrategy strategy{backend};
+  std::vector<PerReplica<std::vector<int>>> window;
+  for (const auto& step : strategy.distribute_dataset(
+           Dataset<int>::range(8).batch(4), {.end_of_data = EndOfData::kPadWithEmpties})) {
+    window.push_back(step);
+  }
+  strategy.run(
+      [](ReplicaContext& replica, const std::vector<std::vector<int>>& steps) {
+        for (const std::vector<int>& share : steps) {
+          const int own = std::accumulate(share.begin(), share.end(), 0);
+          const int sum = replica.all_reduce(ReduceOp::kSum, own);
+          if (replica.replica_id() == 0) std::cout << sum << ' ';
+        }
+      },
+      window);
+  // [several_steps]
+  std::cout << '\n';
+}
+
 void tensors() {
   heading("tensors");
   // [tensors]
@@ -220,6 +243,7 @@ void mistakes() {
 int main() {
   datasets();
   shares();
+  several_steps();
   tensors();
   input_functions();
   files();

@@ -95,7 +95,7 @@ int main() {
   std::cout << "== threads\n";
   // [processes]
   std::vector<std::string> texts(2);
-  testing::run_processes(2, [&](ProcessGroup& group) {
+  belfry::testing::run_processes(2, [&](ProcessGroup& group) {
     sim::Backend backend{{.devices = 2}};
     texts[group.rank()] = train(backend, group);
   });
