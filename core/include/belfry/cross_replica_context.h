@@ -145,18 +145,17 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// component's device. A Mirrored argument or a variable gives the component for the same device,
   /// a MirroredOn on a single device the value (SEM-41). `update(options, ...)` takes
   /// UpdateOptions. Returns the results of fn, mirrored.
-  /// Order: fn is called on the calling thread, for each component in turn; its work on tensors,
-  /// and copies of arguments from other devices, are enqueued on compute streams, and the host does
-  /// not block unless fn does.
+  /// Order: fn is called on the calling thread, for each component in turn; its work on tensors
+  /// and copies of arguments are enqueued on compute streams. The host blocks only if fn does.
   /// Throws: exceptions of fn; ContextError (kOtherStrategy) for a variable of another strategy,
   /// also as an argument, (kWrongContext) inside the function of another update (SEM-41);
   /// VariableMismatchError (kMirroredDiverged) if the backend compares components (SEM-11), and
   /// host values of a mirrored variable, shapes of its tensors, or the same of results, differ;
-  /// InvalidArgumentError (kDestination) for a variable, or a MirroredOn on several devices, without
-  /// a component for the device, (kInvalidArgument) for a Mirrored of another number of replicas or
-  /// a Variable that is replica-local; UnsupportedError (kUnsupported) if the strategy copies
-  /// results (SEM-113) of a type that cannot be copied. After an error no component has changed; in
-  /// place, the variable has no value then, and every use throws the error (SEM-42).
+  /// InvalidArgumentError (kDestination) for a variable, or a MirroredOn on several devices,
+  /// without a component for the device, (kInvalidArgument) for a Mirrored of another number of
+  /// replicas or a Variable that is replica-local; UnsupportedError (kUnsupported) if the strategy
+  /// copies results (SEM-113) of a type that cannot be copied. After an error no component has
+  /// changed; in place, the variable has no value then, and every use throws the error (SEM-42).
   Verb<detail::calls::Update> update{*this};
   template <class V, class F, class... Args>
   auto update_at(const auto& place, const V& variable, const F& fn, const Args&... args) {
