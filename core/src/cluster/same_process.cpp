@@ -116,12 +116,11 @@ void require_same_process(const Environment& environment, int rank, int size,
       size > 1) {
     return;
   }
-  require_same_pmix_rank(process);
-  if (is_started) return;
   for (const Launcher& launcher : {slurm, torchrun}) {
-    if (tells_same(process, launcher) && size > 1) return;
+    is_started = is_started || (tells_same(process, launcher) && size > 1);
   }
-  require_task(process);
+  require_same_pmix_rank(process);
+  if (!is_started) require_task(process);
 }
 
 }  // namespace belfry

@@ -144,6 +144,8 @@ TEST(WrongLaunches, HaveAForeignLauncher) {
          "SLURM_STEP_NUM_TASKS"},
         {without(step(rank, 3), "SLURM_PROCID"), "a process of 3, told by Slurm",
          "SLURM_STEP_NUM_TASKS"},
+        {joined({step(rank, 3), {{"PMIX_RANK", number}}}),
+         "process " + number + " of 3, told by Slurm", "SLURM_STEP_NUM_TASKS"},
         {mpirun(rank, 3), "process " + number + " of 3, told by Open MPI", "OMPI_COMM_WORLD_SIZE"},
         // A process of a step starts torchrun.
         {joined({torchrun(rank, 3), step(0, 1), pmi(0, 1)}),
