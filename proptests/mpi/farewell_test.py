@@ -80,16 +80,17 @@ class Job:
     def error_output(self):
         return (self.path / "errors").read_text()
 
-    def expect_all_ended(self):
-        """All processes have ended MPI, and no text was written."""
+    def expect_all_ended(self, note=None):
+        """All processes have ended MPI, and have written nothing but the note."""
         ends = [self.end_of(rank) for rank in range(PROCESSES)]
         if ends != ["ended "] * PROCESSES:
             fail(f"the ends are {ends}")
         status = self.mpirun.wait(timeout=SLACK_S)
         if status != 0:
             fail(f"mpirun returned {status}: " + self.error_output())
-        if "belfry:" in self.error_output():
-            fail("a healthy process was blamed: " + self.error_output())
+        written = [line for line in self.error_output().splitlines() if "belfry: " in line]
+        if any(note is None or note not in line for line in written):
+            fail(f"the processes have written {written}")
 
     def expect_lost(self, reason):
         """The others have not ended MPI, and at least one has told why."""
@@ -112,10 +113,12 @@ def works(command, odd):
     for options in ([], ["--enable-recovery"]):
         with Job(command, "works", odd, options, DEADLINE_MS) as job:
             pass_time(3 * DEADLINE_MS)
+            note = f"waits for the farewell of process {odd}"
+            wait_until(lambda: note in job.error_output(), note)
             if any(job.has_ended(rank) for rank in range(PROCESSES)):
                 fail("a process has left without the process that works")
             job.say("go")
-            job.expect_all_ended()
+            job.expect_all_ended("waits for the farewell of process")
 
 
 def dies(command, odd, case="dies"):

@@ -10,8 +10,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace belfry::mpi {
+namespace {
+
+void print(const std::string& text, int rank, int size) {
+  const std::string line =
+      "belfry: process " + std::to_string(rank) + " of " + std::to_string(size) + " " + text + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+}  // namespace
 
 void Rounds::watch(Deadline farewell_deadline) {
   if (size() == 1) return;
@@ -61,12 +71,17 @@ void Rounds::tell_of(ErrorReport loss) const {
     loss.hint = "no connection shows the end of " + detail::processes_text(liveness_->unseen()) +
                 ": GroupOptions::farewell_deadline is the longest wait";
   }
-  const std::string text = "belfry: process " + std::to_string(rank_) + " of " +
-                           std::to_string(size()) +
-                           " ends the group without all others, and does not end MPI: mpirun may "
-                           "end the job\n" +
-                           to_string(loss) + "\n";
-  std::fputs(text.c_str(), stderr);
+  print("ends the group without all others, and does not end MPI: mpirun may end the job\n" +
+            to_string(loss),
+        rank_, size());
+}
+
+// Of all waiting processes, the lowest tells, once.
+void Rounds::tell_of_wait(const std::vector<int>& silent) {
+  bool is_told = std::exchange(has_told_of_wait_, true);
+  for (int process = 0; process < rank_; ++process) is_told = is_told || slots_->has(process);
+  if (is_told) return;
+  print("waits for the farewell of " + detail::processes_text(silent), rank_, size());
 }
 
 }  // namespace belfry::mpi

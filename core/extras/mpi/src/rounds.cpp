@@ -199,14 +199,18 @@ void Rounds::take_notices() {
 
 void Rounds::give_up_silent(const Awaited& is_awaited, std::int64_t now) {
   std::vector<int> silent;
+  std::vector<int> lost;
   for (int process = 0; process < size(); ++process) {
     Peer& peer = peers_[static_cast<std::size_t>(process)];
     if (peer.heard_ms == kNow) peer.heard_ms = now;
     if (process == rank_ || !is_awaited(process)) continue;
-    if (now - peer.heard_ms > patience().as_milliseconds()) silent.push_back(process);
+    if (now - peer.heard_ms > deadline_.as_milliseconds()) silent.push_back(process);
+    if (now - peer.heard_ms > patience().as_milliseconds()) lost.push_back(process);
   }
-  if (silent.empty()) return;
-  give_up(std::move(silent), "no answer for " + detail::words_of(patience()));
+  if (!lost.empty()) {
+    give_up(std::move(lost), "no answer for " + detail::words_of(patience()));
+  }
+  if (!silent.empty()) tell_of_wait(silent);
 }
 
 Call Rounds::call_of(int process) const {

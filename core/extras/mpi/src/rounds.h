@@ -121,6 +121,7 @@ class Rounds {
 
   [[noreturn]] void give_up(std::vector<int> lost, const std::string& reason);
   void tell_of(ErrorReport loss) const;
+  void tell_of_wait(const std::vector<int>& silent);
   ErrorReport left_report(int process) const;
   ErrorReport lost_report(const std::vector<int>& lost, const std::string& reason,
                           int teller) const;
@@ -139,6 +140,7 @@ class Rounds {
   std::unique_ptr<Liveness> liveness_;
   Deadline farewell_deadline_ = Deadline::never();
   WaitedTime waited_;
+  bool has_told_of_wait_ = false;
   std::vector<std::string> hosts_;
   const belfry::detail::CallNames* names_ = nullptr;
   bool is_crowded_ = true;
