@@ -75,6 +75,7 @@ std::string to_string(const Options& options) {
   text.add("functions_of", options.functions_of, usual.functions_of);
   text.add("links", options.links, {});
   text.add("check_kernels", options.check_kernels, usual.check_kernels);
+  text.add("audit_watch", options.audit_watch, usual.audit_watch);
   return text.text();
 }
 

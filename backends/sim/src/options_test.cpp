@@ -122,7 +122,8 @@ TEST(Options, PrintEveryMember) {
                         .stack_bytes = 5,
                         .seed = 6,
                         .functions_of = 1,
-                        .check_kernels = true});
+                        .check_kernels = true,
+                        .audit_watch = true});
 }
 
 TEST(Options, PrintNumbersOfNoEnumerator) {

@@ -192,6 +192,7 @@ BodyRun::BodyRun(const Options& options, const Attachments& guide, const Explore
                                          guide.observer)),
       backend_(std::make_unique<Backend>(
           options, Attachments{.chooser = guide.chooser, .observer = witness_.get()})) {
+  if (options.audit_watch && witness_->watches_host()) watch::start_audit();
   {
     const PresentBody present(backend_.get());
     const UsesBeside beside;

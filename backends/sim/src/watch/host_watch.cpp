@@ -27,6 +27,10 @@ bool start() {
   return true;
 }
 
+void start_audit() {
+  if (attached != nullptr) attached->start_audit();
+}
+
 void enter(const Actor& actor) {
   if (attached != nullptr) attached->enter(actor, __builtin_frame_address(0));
 }

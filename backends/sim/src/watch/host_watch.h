@@ -109,6 +109,9 @@ bool linked();
 /// Begins a watch, with nothing seen. Host code outside runs is current. False if the program has
 /// no run time, or if a watch goes on.
 bool start();
+/// Compares memory around the slices of replicas, until the end of the watch: changes without a
+/// seen write are among HostReport::unseen. Called after `start`.
+void start_audit();
 /// Makes `actor` the agent of the accesses that follow, until `leave` or the next `enter`. Called
 /// on the agent's own stack; of a replica first above all frames of the replica's function, then
 /// after each pause. A merge and a stream are actors too: their accesses conflict with nothing.

@@ -11,6 +11,7 @@ class RunTime {
  public:
   virtual ~RunTime() = default;
   virtual void start() = 0;
+  virtual void start_audit() {}
   /// `frame`: an address on the agent's stack, above the frames of the agent's function.
   virtual void enter(const Actor& actor, const void* frame) = 0;
   /// A run time without bodies of kernels, or without shared memory, leaves out both.

@@ -41,6 +41,8 @@ using belfry::sim::watch::last_written;
 [[gnu::always_inline]] inline void write_unless_known(const void* at, const void* pc) {
   if (belfry_watch_counts == 0 || std::exchange(last_written, nullptr) == at) return;
   host_watcher().access(at, 1, {.writes = true, .pc = pc});
+  constexpr std::size_t kMost = 64;  // The number of bytes is not known.
+  host_watcher().audit().wrote(reinterpret_cast<std::uintptr_t>(at), kMost);
 }
 
 void ignore(bool begin) {

@@ -73,6 +73,7 @@ std::vector<HostConflict> HostWatcher::resolved(const std::vector<ConflictList::
 }
 
 std::vector<std::string> HostWatcher::unseen(HostReport& report) {
+  const std::set<std::string> audited = audit_.take();
   std::vector<std::string> unseen(also_unseen_.begin(), also_unseen_.end());
   for (const std::string& name : unseen_calls()) {
     if (is_lock(name)) {
@@ -84,12 +85,13 @@ std::vector<std::string> HostWatcher::unseen(HostReport& report) {
     }
   }
   for (const void* const target : pointer_calls()) {
-    const std::string name = source_lines().function(target);
+    const std::string name = source_lines().name_at(target);
     if (!is_known_function(name)) unseen.push_back(readable(name));
   }
   if (are_pointer_calls_missing()) {
     unseen.emplace_back("more functions called by pointers than a watch can name");
   }
+  std::ranges::copy(audited, std::back_inserter(unseen));
   if (too_many_replicas_) unseen.emplace_back("more replicas than a watch of variables can name");
   if (foreign_stack_) unseen.emplace_back("a replica used the stack of a different replica");
   std::ranges::sort(unseen);
@@ -120,6 +122,7 @@ HostReport HostWatcher::stop() {
   report.shared_last_owner = shared_last_owner_;
   report.second_thread = second_thread_;
   report.unseen = unseen(report);
+  audit_.begin(false);
   report.single_writer_reads_in_merges = resolved(merge_reads_.notes());
   return report;
 }

@@ -49,6 +49,7 @@ void HostWatcher::start() {
   second_thread_ = false;
   owner_counts_.clear();
   also_unseen_.clear();
+  audit_.begin(false);
   forget_unseen_calls();
   forget_pointer_calls();
   thread_ = ::pthread_self();
@@ -90,6 +91,7 @@ void HostWatcher::enter(const Actor& actor, const void* frame) {
   if (actor.agent.kind == AgentId::Kind::kMerge) return enter_merge();
   join_phase();
   set_stack(frame);
+  audit_.begin_slice();
   mode_ = Mode::kReplica;
   belfry_watch_inside = belfry_watch_counts = 1;
 }
@@ -163,6 +165,7 @@ void HostWatcher::take_variable(std::uint32_t number) {
 void HostWatcher::leave() {
   if (note_thread()) return;
   if (mode_ == Mode::kMerge) end_merge();
+  if (mode_ == Mode::kReplica) audit_.end_slice(to_string(actor_));
   if (mode_ == Mode::kBody) {
     leave_body();
   } else if (mode_ != Mode::kIdle) {
@@ -176,6 +179,7 @@ void HostWatcher::leave() {
 void HostWatcher::begin_phase() {
   if (note_thread()) return;
   if (mode_ == Mode::kMerge) end_merge();
+  if (mode_ != Mode::kReplica) audit_.begin_run();
   ended_.give_back();
   shared_counts_.clear();
   ++phase_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "audit.h"
 #include "belfry/detail/host_accesses.h"
 #include "call_tree.h"
 #include "conflict_list.h"
@@ -46,6 +47,7 @@ struct Access {
 class HostWatcher final : public RunTime, public detail::HostAccesses {
  public:
   void start() override;
+  void start_audit() override { audit_.begin(true); }
   void enter(const Actor& actor, const void* frame) override;
   void enter_body(const KernelBody& body, const void* frame) override;
   LaunchFacts launch_of(const Actor& launcher, const void* kernel) override;
@@ -93,6 +95,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   long seconds_ahead() const noexcept { return seconds_ahead_; }
   /// A replica uses a lock, if one runs.
   void note_lock() noexcept { used_locks_ |= mode_ == Mode::kReplica; }
+  Audit& audit() { return audit_; }
   /// The number of places so far.
   std::size_t places() const { return tree_.size(); }
   /// The bytes are a new object's.
@@ -149,6 +152,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   MergeReads merge_reads_;
   std::map<Actor, Paused> paused_;
 
+  Audit audit_;
   RecentBlocks blocks_;
   EndedBlocks ended_;
   KernelBody body_{};                // In the mode kBody,

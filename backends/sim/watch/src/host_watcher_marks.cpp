@@ -48,6 +48,9 @@ void set_places(Place (&places)[8], Agents lanes, Place place) {
 
 void HostWatcher::access(const void* memory, std::size_t bytes, const Access& access) noexcept {
   std::uintptr_t at = address_number(memory);
+  if (audit_.is_on() && access.writes) [[unlikely]] {
+    audit_.wrote(at, bytes);
+  }
   if (mode_ == Mode::kBody) [[unlikely]] {
     return access_of_body(at, bytes, access);
   }

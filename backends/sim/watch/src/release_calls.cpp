@@ -39,6 +39,7 @@ extern "C" {
 // For the whole program: whether a block of `operator delete` is a block of malloc, and its size,
 // are known here alone.
 void free(void* block) noexcept {
+  if (belfry_watch_active != 0) host_watcher().audit().ended(block);
   if (releasing != nullptr && block != nullptr && !host_watcher().note_thread()) {
     // The watch may end blocks of its own meanwhile: these are no releases of watched code.
     const void* const pc = std::exchange(releasing, nullptr);

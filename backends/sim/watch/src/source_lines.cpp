@@ -194,17 +194,19 @@ std::string_view SourceLines::find_file(const void* address) {
   return name == nullptr ? std::string_view() : name;
 }
 
-std::string SourceLines::function(const void* address) {
+std::string SourceLines::name_at(const void* address) {
   const std::lock_guard lock(mutex_);
   const auto there = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
-  Dwfl_Module* const module =
-      tables_->dwfl == nullptr ? nullptr : dwfl_addrmodule(tables_->dwfl, there);
-  if (module == nullptr) return "code outside the files of the program";
+  if (tables_->dwfl == nullptr) return "code without a name";
+  Dwfl_Module* module = dwfl_addrmodule(tables_->dwfl, there);
+  // Variables without a first value are behind the mapped part of the program.
+  const auto here = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(&source_lines));
+  if (module == nullptr) module = dwfl_addrmodule(tables_->dwfl, here);
   const char* const name = dwfl_module_addrname(module, there);
   if (name != nullptr) return name;
   const std::string_view file =
       dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-  return "a function of " + std::string(file.substr(file.rfind('/') + 1));
+  return "something without a name in " + std::string(file.substr(file.rfind('/') + 1));
 }
 
 const void* SourceLines::statement_before(const void* address) {

@@ -34,8 +34,8 @@ class SourceLines {
   CallSite users_site(const void* address) { return users_position(address).site; }
   /// Whether the statement at `address` is in a file whose name ends with `file`.
   bool is_of(const void* address, std::string_view file);
-  /// The name, for the linker, of the function at `address`; without a name, the file of the code.
-  std::string function(const void* address);
+  /// The name, for the linker, of the function or variable at `address`; without a name, the file.
+  std::string name_at(const void* address);
   /// The last address before `address` in the same function with a position in a file of the user;
   /// `address` itself if there is none.
   const void* statement_before(const void* address);

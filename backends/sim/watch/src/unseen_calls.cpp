@@ -67,6 +67,10 @@ std::vector<std::string> unseen_calls() {
   return unseen;
 }
 
+bool is_note_of_a_call(const void* address) {
+  return address >= __start_belfry_watch_unseen && address < __stop_belfry_watch_unseen;
+}
+
 std::string readable(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(

@@ -16,6 +16,9 @@ void forget_unseen_calls();
 /// are listed also if code outside replicas has called them.
 std::vector<std::string> unseen_calls();
 
+/// Whether the byte at `address` is a note of a call.
+bool is_note_of_a_call(const void* address);
+
 /// The name as the source has it, for a name of the linker.
 std::string readable(const std::string& name);
 

@@ -58,6 +58,9 @@ struct Options {
   /// accesses are compared with the launch (SEM-174). For tests: results and log stay as without
   /// the checks, and effects of bodies on other memory happen several times.
   bool check_kernels = false;
+  /// Whether an exploration compares memory before and after each slice of a replica, and names
+  /// changes that the watch of host memory has not seen. A verdict takes many times as long.
+  bool audit_watch = false;
 
   bool operator==(const Options&) const = default;
 };
