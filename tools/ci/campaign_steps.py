@@ -210,12 +210,13 @@ echo "$said"
 [[ "$said" == *"and version 1" ]]
 """
 
-# The second command tries every schedule of its programs.
+# The second command tries every schedule of its programs, the third audits the watch.
 VERDICTS = """\
 configure test
 cmake --build --preset test --target verdict_soak
 build/test/bin/verdict_soak run "$BELFRY_CAMPAIGN_PROGRAMS"
 build/test/bin/verdict_soak every "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
+build/test/bin/verdict_soak audit "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
 """
 
 # The table has the verdicts of these cases.

@@ -90,6 +90,7 @@ class TrialRun {
   // one of half of the programs.
   Options observed(std::uint64_t i) const {
     Options options = options_of(trial_.program, trial_.program.seed + i);
+    options.audit_watch = plan_.audits;
     if (i == 1 && trial_.program.seed / 4 % 2 == 0) options.schedule = Schedule::fixed();
     return options;
   }
@@ -144,6 +145,9 @@ Trial try_program(std::uint64_t seed, const TrialPlan& plan) {
 std::string fault_of(const Trial& trial) {
   for (const Verdict& verdict : trial.verdicts) {
     if (verdict.level() == VerdictLevel::kNone) return "a program that repeats is NONE";
+    if (explain(verdict).find("without a seen write") != std::string::npos) {
+      return "memory changed without a seen write";
+    }
     // Their order alone keeps raw streams from a certificate.
     if (verdict.level() == VerdictLevel::kSampled && trial.program.steps.empty()) {
       return "a program of raw streams is SAMPLED";

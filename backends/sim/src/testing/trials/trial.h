@@ -20,6 +20,7 @@ struct TrialPlan {
   int random = 40;    ///< Random schedules, unless all schedules are among the first.
   /// Whether all schedules are traced and observed, if there are at most `in_order`.
   bool traces = false;
+  bool audits = false;  ///< Options::audit_watch, of the observed schedules.
 };
 
 /// What is known of a program after its trial: the verdicts, and the outcomes of the schedules.

@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::uint64_t kSaved = 500;   // Programs between two states.
 constexpr std::uint64_t kJudged = 500;  // Shares of fewer programs say little.
+constexpr TrialPlan kAudited{.in_order = 0, .random = 0, .audits = true};
 constexpr TrialPlan kEvery{.size = TrialSize::kTiny, .in_order = 300, .random = 0, .traces = true};
 
 TrialCounts load(const std::string& path) {
@@ -96,11 +97,13 @@ int main_with(const std::vector<std::string>& arguments) {
   const std::string& command = arguments.at(0);
   const std::uint64_t number = std::stoull(arguments.at(1));
   const std::string third = arguments.size() > 2 ? arguments[2] : "";
-  if (command == "run") {
+  if (command == "run" || command == "audit") {
+    const bool audits = command == "audit";
     TrialCounts counts = load(third);
-    const bool holds =
-        soak(counts, {}, third, [&](const TrialCounts& now) { return now.programs >= number; });
-    return report(counts, holds, counts.programs < kJudged ? "" : shortfall_of(counts));
+    const bool holds = soak(counts, audits ? kAudited : TrialPlan(), third,
+                            [&](const TrialCounts& now) { return now.programs >= number; });
+    const bool says_little = audits || counts.programs < kJudged;
+    return report(counts, holds, says_little ? "" : shortfall_of(counts));
   }
   if (command == "every") {
     TrialCounts counts = load(third);
@@ -123,9 +126,10 @@ int main(int count, char** arguments) {
   try {
     return belfry::sim::testing::main_with({arguments + 1, arguments + count});
   } catch (const std::exception& exception) {
-    std::cerr << "verdict_soak: " << exception.what()
-              << "; usage: verdict_soak run|every COUNT [STATE], racy|uncertified COUNT, show SEED "
-                 "[tiny]\n";
+    std::cerr
+        << "verdict_soak: " << exception.what()
+        << "; usage: verdict_soak run|audit|every COUNT [STATE], racy|uncertified COUNT, show SEED "
+           "[tiny]\n";
     return 2;
   }
 }
