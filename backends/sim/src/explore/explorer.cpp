@@ -34,9 +34,8 @@
 namespace belfry::sim {
 namespace {
 
-// Random schedules have seeds of the library: seed 0 is of the judged schedule, seeds 1 to
-// kConfirming run before a certificate, and seeds 1 to kRandom in search of a second outcome.
-constexpr std::uint64_t kJudgedSeed = 0;
+// Random schedules have seeds of the library: seeds 1 to kConfirming run before a certificate, and
+// seeds 1 to kRandom in search of a second outcome.
 constexpr std::uint64_t kConfirming = 4;
 constexpr std::uint64_t kRandom = 6;
 constexpr int kDelays = 6;
@@ -120,11 +119,14 @@ class OtherAddresses {
 
 class Exploration {
  public:
-  Exploration(const Options& options, const ExploredBody& body, const CallSite& site)
-      : options_(explored(checked_options(options, site))), body_(body) {}
+  Exploration(const Options& options, const ExploredBody& body, const CallSite& site,
+              std::uint64_t judged_seed)
+      : options_(explored(checked_options(options, site))),
+        body_(body),
+        judged_seed_(judged_seed) {}
 
   VerdictReport judge() {
-    RandomChooser random(kJudgedSeed);
+    RandomChooser random(judged_seed_);
     const BodyRun first(options_, judged_by(random), body_, Scrutiny::kAll);
     report_.schedules = 1;
     tokens_.insert(first.token());
@@ -194,7 +196,7 @@ class Exploration {
 
   std::optional<std::string> difference_of_repeat(const BodyRun& first) {
     const OtherAddresses blocks;
-    RandomChooser random(kJudgedSeed);
+    RandomChooser random(judged_seed_);
     const BodyRun again(options_, judged_by(random), body_, Scrutiny::kNothing);
     return difference_of_repeats(first, again);
   }
@@ -335,6 +337,7 @@ class Exploration {
 
   const Options options_;
   const ExploredBody& body_;
+  const std::uint64_t judged_seed_;
   VerdictReport report_;
   std::set<std::string> tokens_;  // Of all schedules so far.
   std::set<std::uint64_t> logs_;  // The hashes of the runs before a certificate,
@@ -345,13 +348,13 @@ class Exploration {
 }  // namespace
 
 Verdict detail::explore(const Options& options, const ExploredBody& body, const CallSite& site,
-                        WatchCompiler compiler) {
+                        WatchCompiler compiler, std::uint64_t judged_seed) {
   if (options.carrier == Carrier::kConcurrent) {
     VerdictReport report;
     report.difference = "replicas on concurrent threads have no schedule: use the carrier kFiber";
     return Verdict(std::move(report));
   }
-  VerdictReport report = Exploration(options, body, site).judge();
+  VerdictReport report = Exploration(options, body, site, judged_seed).judge();
   if (report.level == VerdictLevel::kCertified) report.missed = missed_accesses(compiler);
   return Verdict(std::move(report));
 }

@@ -46,9 +46,9 @@ std::vector<JudgedBackend> detail::explore_program(const Program& program, Watch
       return program();
     };
     judged.push_back({made.site, made.options,
-                      made.refusal.empty()
-                          ? detail::explore(made.options, body, made.site, compiler)
-                          : without_schedule(made.refusal)});
+                      made.refusal.empty() ? detail::explore(made.options, body, made.site,
+                                                             compiler, made.options.seed)
+                                           : without_schedule(made.refusal)});
   }
   return judged;
 }

@@ -9,6 +9,7 @@
 #include "belfry/sim/watch_compiler.h"
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <type_traits>
@@ -16,9 +17,10 @@
 namespace belfry::sim {
 namespace detail {
 
-/// `compiler` is the compiler of the watched code.
+/// `compiler` is the compiler of the watched code; a random judged schedule is drawn from
+/// `judged_seed`.
 Verdict explore(const Options& options, const std::function<BodyResult(Backend&)>& body,
-                const CallSite& site, WatchCompiler compiler);
+                const CallSite& site, WatchCompiler compiler, std::uint64_t judged_seed = 0);
 
 /// Calls its argument once, and refuses draws meanwhile.
 using AroundBody = void (*)(const std::function<void()>& call);
