@@ -3,6 +3,7 @@
 #include "belfry/sim/log.h"
 
 #include "engine/digest.h"
+#include "unnamed_merges.h"
 
 #include <algorithm>
 #include <new>
@@ -40,11 +41,11 @@ std::string side(const char* name, const Log& log, std::uint64_t index) {
 std::string describe(const Log& first, const Log& second, std::uint64_t index) {
   std::string text = "operation " + std::to_string(index) + " differs:\n";
   text += side("first ", first, index) + side("second", second, index);
-  if (index == 0) return text;
-  text += "after, in both:\n";
+  if (index != 0) text += "after, in both:\n";
   for (std::uint64_t i = index - std::min(index, kContext); i < index; ++i) {
     if (record_at(first, i)) text += "  " + line_of(first, i);
   }
+  for (const UnnamedMerges& line : unnamed_merges(first)) text += to_string(line) + '\n';
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include "log_sequence.h"
 #include "owner.h"
 #include "subject.h"
+#include "unnamed_merges.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -156,7 +157,7 @@ class Table {
       text += "not shown: " + std::to_string(hidden_) +
               (hidden_ == 1 ? " operation" : " operations") + " of the host's bookkeeping\n";
     }
-    return text;
+    return text + text_of_unnamed_merges();
   }
 
  private:
@@ -178,6 +179,16 @@ class Table {
       if (mark.place == place && !is_shown && mark.run->begins) return;
       rows_.push_back(row_of(sequence_.parts()[mark.part], *mark.run));
     }
+  }
+
+  std::string text_of_unnamed_merges() const {
+    std::string text;
+    for (const LogSequence::Part& part : sequence_.parts()) {
+      for (const UnnamedMerges& line : unnamed_merges(*part.log)) {
+        text += host_prefix(part.host) + to_string(line) + '\n';
+      }
+    }
+    return text;
   }
 
   void place_columns() {

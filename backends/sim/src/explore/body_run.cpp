@@ -165,7 +165,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   static void note_merge(const Operation& operation) {
     if (operation.kind != OperationKind::kMerge) return;
     const std::string_view own = to_string(belfry::detail::MergeKind::kMergeCall);
-    watch::begin_merge(operation.name != own);
+    watch::begin_merge(!operation.name.starts_with(own));
   }
   // Accesses of host code to shared memory come between the observations around.
   void take_shared() {

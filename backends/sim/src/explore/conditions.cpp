@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explore/conditions.h"
 
+#include "unnamed_merges.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -300,6 +302,7 @@ std::vector<std::string> notes_of(const BodyRun& run) {
         "the clock " + clock +
         " is asked: a certificate says that runs with answers hours apart did the same");
   }
+  for (const UnnamedMerges& line : unnamed_merges(run.log())) notes.push_back(to_string(line));
   return notes;
 }
 

@@ -30,7 +30,8 @@ void take_back_host_bytes(std::vector<Condition>& conditions);
 /// conditions hold.
 std::vector<Breach> breaches_of(const BodyRun& run, const Options& options);
 
-/// Remarks about `run`, and about the reach of a certificate.
+/// Remarks about `run`: captured values that were not reduced, and lines with several merges
+/// without names.
 std::vector<std::string> notes_of(const BodyRun& run);
 
 }  // namespace belfry::sim

@@ -367,12 +367,13 @@ void ReplicaRunner::merge_round() {
   const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
   CurrentScope scope(cross_current_);
   const SiteScope site(first.site);
+  const std::string named = first.tag == nullptr ? std::string() : name_of(first);
   executor_.announce({.kind = OperationKind::kMerge,
                       .agent = {AgentId::Kind::kMerge, 0},
                       .subject = round,
                       .value = ordinal_,
                       .site = first.site,
-                      .name = to_string(first.type->kind)});
+                      .name = named.empty() ? to_string(first.type->kind) : named});
   try {
     MergeStep(*this, first).take_to(core().hooks());
   } catch (const ReplicaCancelled&) {
