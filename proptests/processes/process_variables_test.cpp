@@ -34,25 +34,6 @@ std::vector<T> elements(const PerReplica<T>& value) {
   return {value.begin(), value.end()};
 }
 
-TEST(ProcessVariables, StartWithTheValueOfProcessZero) {
-  testing::asserts("SEM-159");
-  std::atomic<int> calls = 0;
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    const auto mirrored = strategy.mirrored_variable([&] {
-      ++calls;
-      return Tensor<float>::full({2}, 3 + float(group.rank()));
-    });
-    const auto local = strategy.replica_local_variable(ReduceOp::kSum, [&] {
-      ++calls;
-      return 5 + group.rank();
-    });
-    EXPECT_THAT(strategy.read(mirrored).to_host(), ElementsAre(3, 3));
-    EXPECT_THAT(elements(strategy.local_values(local)), ElementsAre(5, 5));
-    EXPECT_EQ(strategy.read(local), 20);  // Four replicas.
-  });
-  EXPECT_EQ(calls, 2);  // Each initialiser once, in process 0.
-}
-
 TEST(ProcessVariables, AreMadeByReplicas) {
   testing::asserts("SEM-159");
   std::atomic<int> calls = 0;

@@ -349,27 +349,6 @@ TEST(Processes, EndTheRunThoughAMergeFunctionSwallowsItsError) {
   });
 }
 
-TEST(Processes, AreToldOfAProcessThatHasLeft) {
-  testing::asserts("SEM-155");
-  at_each_place(3, [](int odd) {
-    std::vector<std::string> texts(3);
-    run_processes(3, [&](ProcessGroup& group) {
-      sim::Backend backend{{.devices = 1}};
-      MultiWorkerMirroredStrategy strategy{backend, group};
-      if (group.rank() == odd) return;
-      try {
-        sum_of_ones(strategy);
-      } catch (const ProcessLostError& error) {
-        texts[static_cast<std::size_t>(group.rank())] = error.what();
-      }
-    });
-    for (int rank = 0; rank < 3; ++rank) {
-      const std::string text = "BF-070 process " + std::to_string(odd) + " has left the group";
-      EXPECT_THAT(texts[static_cast<std::size_t>(rank)], HasSubstr(rank == odd ? "" : text));
-    }
-  });
-}
-
 TEST(Processes, MakeTheSameStrategy) {
   testing::asserts("SEM-150");
   at_each_place(3, [](int odd) {

@@ -17,11 +17,7 @@
 namespace belfry::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-using Bytes = std::vector<std::byte>;
 
 TEST(ThreadGroup, TellsTheOthersWhoHasLeft) {
   at_each_place(3, [](int odd) {
@@ -55,16 +51,6 @@ TEST(ThreadGroup, ThrowsTheCauseBeforeItsConsequences) {
     };
     EXPECT_THROW(run_processes(3, body), std::runtime_error);
   });
-}
-
-TEST(SingleProcess, IsProcessZeroOfOne) {
-  SingleProcess group;
-  EXPECT_EQ(group.rank(), 0);
-  EXPECT_EQ(group.size(), 1);
-  const Bytes own{std::byte{1}, std::byte{2}};
-  EXPECT_THAT(group.gather(own), ElementsAre(own));
-  EXPECT_EQ(group.broadcast(own, 0), own);
-  EXPECT_THROW(group.broadcast({}, 1), InvalidArgumentError);
 }
 
 }  // namespace

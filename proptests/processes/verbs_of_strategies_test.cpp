@@ -116,11 +116,18 @@ TEST(StrategyVerbs, MakeVariables) {
   testing::asserts("SEM-159");
   on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
     const int rank = host.group().rank();
-    const auto first = [rank] { return 7 + rank; };
-    EXPECT_EQ(strategy.read(strategy.mirrored_variable(first)), 7);
+    int calls = 0;
+    const auto first = [&] {
+      ++calls;
+      return 7 + rank;
+    };
+    const auto made = strategy.mirrored_variable(first);
+    EXPECT_EQ(strategy.read(made), 7);
+    EXPECT_THAT(strategy.local_values(made), Each(7));
     EXPECT_EQ(strategy.read(strategy.replica_local_variable(ReduceOp::kSum, first)), 42);
     const VariableScope local = strategy.replica_local_variable_scope(ReduceOp::kSum);
     EXPECT_EQ(strategy.read(strategy.variable(first)), 42);
+    EXPECT_EQ(calls, rank == 0 ? 3 : 0);
   });
 }
 

@@ -85,27 +85,6 @@ TEST_F(MadeValues, NameTheReplicaWithoutAComponent) {
               HasSubstr("BF-030 replica 1 has no component"));
 }
 
-// Uneven lists of three replicas: 1 2 3, 4 5 6, and 7 8.
-TEST_F(MadeValues, JoinReplicasWithUnevenData) {
-  testing::asserts("SEM-90");
-  testing::asserts("SEM-91");
-  const std::vector<std::vector<double>> lists{{1, 2, 3}, {4, 5, 6}, {7, 8}};
-  std::vector<double> means;
-  for (std::size_t step = 0; step < 3; ++step) {
-    std::vector<std::optional<double>> entries;
-    for (const auto& list : lists) {
-      entries.push_back(step < list.size() ? std::optional(list[step]) : std::nullopt);
-    }
-    const auto results =
-        strategy_.run([](ReplicaContext& replica,
-                         double own) { return replica.all_reduce(ReduceOp::kMean, own); },
-                      PerReplica<double>::from(entries));
-    EXPECT_EQ(results.has(2), step < 2);
-    means.push_back(*results.begin());
-  }
-  EXPECT_THAT(means, ElementsAre(4, 5, 4.5));
-}
-
 TEST_F(MadeValues, AreReducedOverTheReplicasThatHaveThem) {
   testing::asserts("SEM-91");
   const auto sum = cross_.reduce(ReduceOp::kSum, numbers());
@@ -161,21 +140,6 @@ TEST_F(MadeValues, OfSlicesBringNoRowsOfTheOtherReplicas) {
   const auto mean =
       reduce_slices(cross_, ReduceOp::kMean, Slices::from({std::nullopt, std::nullopt, slices}));
   EXPECT_THAT(mean[0].values.to_host(), ElementsAre(4, 4));
-}
-
-// Mirrored variables stay equal, also on the replica without a value.
-TEST_F(MadeValues, UpdateVariablesOfAllReplicas) {
-  const auto weight = strategy_.mirrored_variable(1.0);
-  const auto mean = cross_.reduce(ReduceOp::kMean, numbers());
-  cross_.update(weight, [](double& w, double m) { w += m; }, mean);
-  EXPECT_THAT(strategy_.local_values(weight), ElementsAre(6, 6, 6));
-}
-
-TEST_F(MadeValues, AreForAStrategyOfAsManyReplicas) {
-  const auto two = PerReplica<double>::from({1.0, std::nullopt});
-  EXPECT_THAT(error_of([&] { cross_.reduce(ReduceOp::kSum, two); }), HasSubstr("BF-030"));
-  EXPECT_THAT(error_of([&] { strategy_.run([](ReplicaContext&, double) {}, two); }),
-              HasSubstr("BF-030"));
 }
 
 }  // namespace
