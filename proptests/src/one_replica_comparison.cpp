@@ -140,9 +140,11 @@ std::string OneReplicaComparison::difference_of(const TapedReduction& many,
   if (!same_structure(one->leaves, many.leaves)) return name + kStructure;
   for (std::size_t i = 0; i < many.leaves.size(); ++i) {
     const TapedLeaf& leaf = many.leaves[i];
-    const Exact magnitude = magnitude_of_inputs(many.op, leaf);
+    Exact& magnitude = largest_[{many.place.key, i}];
+    magnitude = std::max(magnitude, magnitude_of_inputs(many.op, leaf));
+    const Exact of_terms = terms_bound(leaf.dtype, options_.terms, magnitude);
     for (std::size_t element = 0; element < leaf.result.size(); ++element) {
-      const Exact bound = reduction_bound(many.op, leaf, element, options_.terms);
+      const Exact bound = reduction_bound(many.op, leaf, element) + of_terms;
       const std::string difference = difference_of_elements(
           {one->leaves[i], leaf, i, magnitude, element, bound + allowed(leaf, magnitude)});
       if (!difference.empty()) return name + difference;
@@ -162,9 +164,9 @@ std::string OneReplicaComparison::difference_of(const TapedChange& many,
     const TapedLeaf& leaf = one.leaves[i];
     const Exact magnitude = magnitude_of_result(leaf);
     const Exact unit = unit_of(leaf.dtype);
-    const auto terms = static_cast<Exact>(std::max(options_.terms, replicas_));
+    const int terms = std::max(options_.terms, replicas_) + 1;
     const Exact bound =
-        unit == 0 ? 0 : 2 * growth(terms, unit) * magnitude + smallest_of(leaf.dtype);
+        unit == 0 ? 0 : terms_bound(leaf.dtype, terms, magnitude) + smallest_of(leaf.dtype);
     for (std::size_t element = 0; element < leaf.result.size(); ++element) {
       const std::string difference = difference_of_elements(
           {leaf, many.leaves[i], i, magnitude, element, bound + allowed(leaf, magnitude)});

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::testing {
@@ -77,6 +78,9 @@ class OneReplicaComparison final : public TapeReader {
   std::vector<Difference> differences_;  // In time.
   bool ended_ = false;                   // A reduction differs.
   std::map<std::string, std::size_t> turns_;
+  // By key and leaf: the largest element so far. Gradients become small where their terms cancel
+  // out, and terms stay as large as at the beginning.
+  std::map<std::pair<std::string, std::size_t>, Exact> largest_;
   std::map<std::string, std::size_t> updates_;
   int all_updates_ = 0;
   std::vector<Difference> present_;  // Of the variables changed since the last reduction.

@@ -56,14 +56,20 @@ Exact growth(Exact steps, Exact unit) {
   return share < 1 ? share / (1 - share) : std::numeric_limits<Exact>::infinity();
 }
 
-Exact reduction_bound(ReduceOp op, const TapedLeaf& leaf, std::size_t element, int terms) {
+Exact reduction_bound(ReduceOp op, const TapedLeaf& leaf, std::size_t element) {
   const Exact unit = unit_of(leaf.dtype);
   if (unit == 0) return 0;
   const Exact steps = static_cast<Exact>(leaf.inputs.size()) - 1 + (op == ReduceOp::kMean ? 1 : 0);
   Exact factor = growth(steps, has_16_bits(leaf.dtype) ? 0x1p-24L : unit);
   if (has_16_bits(leaf.dtype)) factor += unit * (1 + factor);
-  if (terms > 1) factor += 2 * growth(static_cast<Exact>(terms) - 1, unit);
   return magnitude_of(op, leaf, element) * factor + smallest_of(leaf.dtype);
+}
+
+Exact terms_bound(DType dtype, int terms, Exact magnitude) {
+  if (terms <= 1 || unit_of(dtype) == 0) return 0;
+  const bool is_wide = !has_16_bits(dtype);
+  const Exact sum = growth(static_cast<Exact>(terms) - 1, is_wide ? unit_of(dtype) : 0x1p-24L);
+  return 2 * (is_wide ? sum : sum + unit_of(dtype) * (1 + sum)) * magnitude;
 }
 
 Exact magnitude_of_inputs(ReduceOp op, const TapedLeaf& leaf) {

@@ -18,9 +18,12 @@ Exact growth(Exact steps, Exact unit);
 /// The rounding of a number near zero has an absolute error, too: the smallest positive number.
 Exact smallest_of(DType dtype);
 
-/// The bound of a sum or mean over the inputs of `leaf`, for element `element`; of sums of `terms`
-/// terms in the replicas of both runs, too.
-Exact reduction_bound(ReduceOp op, const TapedLeaf& leaf, std::size_t element, int terms);
+/// The bound of a sum or mean over the inputs of `leaf`, for element `element`.
+Exact reduction_bound(ReduceOp op, const TapedLeaf& leaf, std::size_t element);
+/// The bound of sums of `terms` terms in the replicas of both runs, for terms that add up to at
+/// most `magnitude` without their signs.
+/// Sums of 16-bit floats are in float, and rounded once.
+Exact terms_bound(DType dtype, int terms, Exact magnitude);
 /// The largest sum (mean) of magnitudes of the inputs of an element.
 Exact magnitude_of_inputs(ReduceOp op, const TapedLeaf& leaf);
 /// The largest magnitude of a result.

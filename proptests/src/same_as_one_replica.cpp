@@ -109,7 +109,8 @@ OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
 std::string to_string(const OneReplicaOptions& options) {
   std::string text = "OneReplicaOptions{.replicas = " + std::to_string(options.replicas);
   if (options.seed != 0) text += ", .seed = " + std::to_string(options.seed);
-  if (options.terms != 0) text += ", .terms = " + std::to_string(options.terms);
+  if (options.terms != OneReplicaOptions().terms)
+    text += ", .terms = " + std::to_string(options.terms);
   if (options.tolerance != 0) text += ", .tolerance = " + text_of(options.tolerance);
   if (!options.realign) text += ", .realign = false";
   if (options.strategy) text += ", .strategy = \"a function\"";

@@ -179,7 +179,7 @@ TEST(SameAsOneReplica, AllowsTheErrorOfTheReduction) {
       });
     };
   };
-  const OneReplicaOptions three{.replicas = 3};
+  const OneReplicaOptions three{.replicas = 3, .terms = 0};
   EXPECT_THAT(compare_with_one_replica(three, body(0x1p24F + 2)).difference, IsEmpty());
   EXPECT_THAT(compare_with_one_replica(three, body(0x1p24F + 4)).difference,
               HasSubstr("is 16777220 on 1 replica, 16777216 on 3 replicas; the bound is 2.0"));
@@ -298,8 +298,7 @@ TEST(SameAsOneReplica, StartsEveryUpdateFromEqualVariables) {
   testing::asserts("SEM-197");
   const auto body = [](Strategy& strategy) { trains(strategy, 30, sum_of_all); };
   for (const int replicas : {2, 4, 8}) {
-    const OneReplicaReport report =
-        compare_with_one_replica({.replicas = replicas, .terms = 16}, body);
+    const OneReplicaReport report = compare_with_one_replica({.replicas = replicas}, body);
     EXPECT_EQ(report, (OneReplicaReport{.reductions = 60})) << report.difference;
   }
   const OneReplicaReport own =
@@ -322,13 +321,15 @@ TEST(SameAsOneReplica, NamesTheOptionsForRoundingInReplicas) {
       replica.all_reduce(ReduceOp::kSum, replica.num_replicas() == 1 ? 0x1p24F + 4 : own);
     });
   };
-  EXPECT_THAT(compare_with_one_replica({.replicas = 3}, body).difference,
+  EXPECT_THAT(compare_with_one_replica({.replicas = 3, .terms = 0}, body).difference,
               HasSubstr("; this is 2.4e-07 of the largest element, probably rounding: if replicas "
                         "add up examples, set OneReplicaOptions::terms"));
-  EXPECT_THAT(compare_with_one_replica({.replicas = 3, .tolerance = 1e-6}, body).difference,
-              IsEmpty());
-  EXPECT_THAT(compare_with_one_replica({.replicas = 3, .tolerance = 1e-7}, body).difference,
-              HasSubstr("the bound is 3.67"));
+  EXPECT_THAT(
+      compare_with_one_replica({.replicas = 3, .terms = 0, .tolerance = 1e-6}, body).difference,
+      IsEmpty());
+  EXPECT_THAT(
+      compare_with_one_replica({.replicas = 3, .terms = 0, .tolerance = 1e-7}, body).difference,
+      HasSubstr("the bound is 3.67"));
 }
 
 // A single update, whose reductions are the same.

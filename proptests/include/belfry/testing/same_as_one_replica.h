@@ -21,11 +21,11 @@ struct OneReplicaOptions {
   int replicas = 2;        ///< The number N of replicas, on a simulated device each; at least 2.
   std::uint64_t seed = 0;  ///< Of the schedules of the simulator.
   /// The most terms that an element of a reduction has over all replicas, for example the number of
-  /// examples in the global batch, if the sums of these terms in a replica are rounded. 0: replicas
-  /// round nothing before a reduction.
-  int terms = 0;
+  /// examples in the global batch: replicas round their sums of these terms. 0: replicas round
+  /// nothing before a reduction.
+  int terms = 256;
   /// A difference of floating-point elements that is allowed in addition to their bound, as a share
-  /// of the largest element of the leaf, for example for sums whose terms cancel out. At least 0;
+  /// of the largest element of the leaf, for example for the rounding of many steps. At least 0;
   /// 1e-6 hides no frequent mistake.
   double tolerance = 0;
   /// Whether the N replicas go on with the values of the single replica after each reduction and
@@ -75,7 +75,8 @@ std::string to_string(const OneReplicaReport& report);
 /// replicas, for a mean divided by N, with g(a) = a * u / (1 - a * u), the unit of rounding u of
 /// the sum, and the number a of its additions and divisions. Sums of 16-bit floats have the last
 /// rounding in the bound. With `options.terms` the bound has 2 g(terms - 1) in addition, for the
-/// sums in replicas of both runs, if no terms cancel out. An element of a variable may differ by 2
+/// sums in replicas of both runs, times the largest element of the leaf in this and all earlier
+/// reductions of the place: the terms may cancel out. An element of a variable may differ by 2
 /// g(max(N, terms)) times the largest element: the program may add up values in its own order.
 /// Integers may not differ.
 ///
