@@ -83,8 +83,12 @@ void shares() {
     std::cout << '\n';
   }
   // [each_batch]
+}
 
+void own_sizes() {
   heading("own_sizes");
+  sim::Backend backend{{.devices = 3}};
+  MirroredStrategy strategy{backend};
   // [own_sizes]
   const auto own_sizes = Dataset<int>::range(10).batch(5).rebatch({3, 1, 1});
   for (const auto& step : strategy.distribute_dataset(
@@ -94,6 +98,12 @@ void shares() {
     std::cout << '\n';
   }
   // [own_sizes]
+}
+
+void ends() {
+  sim::Backend backend{{.devices = 3}};
+  MirroredStrategy strategy{backend};
+  const auto dataset = Dataset<int>::range(11).batch(7);
 
   heading("masked");
   // [masked]
@@ -243,6 +253,8 @@ void mistakes() {
 int main() {
   datasets();
   shares();
+  own_sizes();
+  ends();
   several_steps();
   tensors();
   input_functions();

@@ -262,7 +262,7 @@ TEST(MpiGroup, GivesUpASilentProcessInTime) {
   }
 }
 
-// The process with number `silent` returns from its first merge, and does not come to the next.
+// Process `silent` returns from the first merge, and never comes to the second.
 TEST(MpiGroup, NamesTheLastMergeOfASilentProcess) {
   testing::asserts("SEM-155");
   constexpr int kTag = 10;

@@ -47,7 +47,7 @@ Numbers lengths(const Dataset<std::string>& files) {
   return files.zip(Numbers::range(40)).map([](const auto& pair) { return pair.second; });
 }
 
-// A recipe, and the recipe of the process that differs, with words that tell the difference.
+// Two recipes, and words of each.
 struct Difference {
   Numbers data;
   Numbers other;
@@ -108,7 +108,7 @@ TEST(DataOfProcesses, SayHowToShuffleAndToShard) {
               HasSubstr("hand over the whole dataset"));
 }
 
-// What functions of the program do is unseen, and folders of files may differ.
+// Functions of the program are unseen, and folders of files may differ.
 TEST(DataOfProcesses, MayDifferInFunctionsAndFolders) {
   testing::asserts("SEM-185");
   on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
@@ -131,7 +131,7 @@ TEST(DataOfProcesses, MayDifferInFunctionsAndFolders) {
   });
 }
 
-// Three processes with a device each, which have equal parts.
+// Three processes with a device each.
 std::vector<std::string> texts_of_three(
     const std::function<void(MultiWorkerMirroredStrategy&, ProcessGroup&)>& body) {
   std::vector<std::string> texts(3, "nothing was thrown");
@@ -208,7 +208,7 @@ TEST(DataOfProcesses, AreReadInStep) {
         int steps = 0;
         for (const auto& step : data) {
           static_cast<void>(step);
-          // The odd process begins its second loop, the others go on.
+          // The odd process begins the second loop.
           if (++steps == 2 && group.rank() == odd) break;
         }
       }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a process hears of a process that does something else.
+// The errors of processes whose peers make other calls.
 #include "belfry/belfry.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
@@ -28,7 +28,7 @@ constexpr CallSite kFirst{"train.cpp", 11};
 constexpr CallSite kSecond{"train.cpp", 22};
 constexpr CallSite kUse{"train.cpp", 33};
 
-// The text of the error of `body` on each of three hosts, which have equal devices.
+// The text of the error of `body` on each of three hosts.
 template <class E>
 std::vector<std::string> texts_of_hosts(const std::function<void(sim::Host&)>& body,
                                         bool throws_at_end = false) {
@@ -110,7 +110,7 @@ TEST(Peers, HearOfACallOfTheGroup) {
   }
 }
 
-// The odd process has a strategy of its own, and ends.
+// The odd process makes a strategy of one process, and ends.
 TEST(Peers, HearOfAStrategyOfOneProcess) {
   testing::asserts("SEM-155");
   for (int odd = 0; odd < 3; ++odd) {

@@ -4,7 +4,8 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batch_types.h"
-#include "belfry/detail/dataset/recipe.h"
+#include "belfry/detail/dataset/choosing_readers.h"
+#include "belfry/detail/dataset/facts.h"
 #include "belfry/detail/reader_iterator.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
@@ -30,7 +31,7 @@ enum class Remainder : std::uint8_t { kKeep, kDrop };
 /// Throws: InvalidArgumentError (kInvalidArgument) for numbers out of range. Loops throw exceptions
 /// of the functions that they call.
 template <class T>
-class Dataset {
+class Dataset : public detail::DatasetFacts {
  public:
   using value_type = T;  ///< The type of an element.
   /// Gives the next element, or nothing at the end; not called again after the end.
@@ -43,23 +44,22 @@ class Dataset {
     detail::Recipe recipe = detail::recipe_of(elements);
     // Shared by all readers.
     auto shared = std::make_shared<const std::vector<T>>(std::move(elements));
-    return Dataset([shared](std::uint64_t) -> Reader { return detail::ElementReader<T>(shared); })
-        .made_by(std::move(recipe));
+    return Dataset(std::move(recipe),
+                   [shared](std::uint64_t) -> Reader { return detail::ElementReader<T>(shared); });
   }
   /// The elements of readers. `start()` is called for each loop and returns a function that returns
   /// the next element as `std::optional<T>`.
   template <class F>
   static Dataset from_generator(F start) {
-    return Dataset(detail::generated<T>(std::move(start)))
-        .made_by({"from_generator(unseen)", false});
+    return Dataset({{"from_generator(unseen)", false}}, detail::generated<T>(std::move(start)));
   }
   /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`. Throws: InvalidArgumentError (kInvalidArgument) for a
   /// negative count.
   template <class F>
   static Dataset tabulate(std::int64_t count, F fn, CallSite site = CallSite::here()) {
     detail::require_at_least(0, count, "the count of tabulate", site);
-    return Dataset(detail::tabulated<T>(count, std::move(fn)))
-        .made_by({"tabulate(" + std::to_string(count) + ", unseen)", false});
+    return Dataset({{"tabulate(" + std::to_string(count) + ", unseen)", false}},
+                   detail::tabulated<T>(count, std::move(fn)));
   }
   /// Arguments without a count; the call does not compile.
   template <class... Args>
@@ -73,7 +73,7 @@ class Dataset {
   {
     return tabulate(
                count, [](std::int64_t i) { return static_cast<T>(i); }, site)
-        .made_by({"range(" + std::to_string(count) + ")", true});
+        .with({{"range(" + std::to_string(count) + ")", true}});
   }
 
   /// The elements that the readers of `start` give.
@@ -89,10 +89,10 @@ class Dataset {
                   "element) { return ...; }");
     if constexpr (kGivesValue) {
       using U = std::remove_cvref_t<detail::ResultOf<Call>>;
-      return Dataset<U>([start = start_, fn = std::move(fn)](std::uint64_t epoch) {
-               return detail::MapReader<T, U, F>((*start)(epoch), fn);
-             })
-          .marked(recipe_.then_unseen("map"), is_endless_, std::nullopt);
+      return Dataset<U>({recipe().then_unseen("map"), is_endless(), std::nullopt},
+                        [start = start_, fn = std::move(fn)](std::uint64_t epoch) {
+                          return detail::MapReader<T, U, F>((*start)(epoch), fn);
+                        });
     } else {
       return Call::no_result();
     }
@@ -105,14 +105,10 @@ class Dataset {
     static_assert(kChooses || Call::is_broken(),
                   "filter calls keep(element): write [](const T& element) -> bool {...}");
     if constexpr (kChooses) {
-      return Dataset([start = start_, keep = std::move(keep)](std::uint64_t epoch) -> Reader {
-               return [reader = (*start)(epoch), keep]() -> std::optional<T> {
-                 std::optional<T> next = reader();
-                 while (next && !keep(std::as_const(*next))) next = reader();
-                 return next;
-               };
-             })
-          .marked(recipe_.then_unseen("filter"), is_endless_, std::nullopt);
+      return Dataset({recipe().then_unseen("filter"), is_endless(), std::nullopt},
+                     [start = start_, keep = std::move(keep)](std::uint64_t epoch) -> Reader {
+                       return detail::FilterReader<T, F>((*start)(epoch), keep);
+                     });
     } else {
       return *this;
     }
@@ -126,11 +122,10 @@ class Dataset {
                             CallSite site = CallSite::here()) const {
     detail::require_at_least(1, size, "the size of a batch", site);
     const bool drop = remainder == Remainder::kDrop;
-    return Dataset<BatchOf<T>>([start = start_, size, drop, site](std::uint64_t epoch) {
-             return detail::BatchReader<T>((*start)(epoch), size, drop, site);
-           })
-        .marked(recipe_.then("batch", std::to_string(size) + (drop ? ", drop" : "")), is_endless_,
-                size);
+    return Dataset<BatchOf<T>>({recipe().then("batch", {size}, drop), is_endless(), size},
+                               [start = start_, size, drop, site](std::uint64_t epoch) {
+                                 return detail::BatchReader<T>((*start)(epoch), size, drop, site);
+                               });
   }
   /// The same rows in batches of `sizes`, used cyclically; a size may be 0. A batch with fewer rows
   /// than its size is the last. Throws: InvalidArgumentError (kInvalidArgument) if a size is
@@ -141,11 +136,11 @@ class Dataset {
   {
     detail::require_sizes(sizes, site);
     const bool drop = remainder == Remainder::kDrop;
-    std::string words = detail::numbers_text(sizes) + (drop ? ", drop" : "");
-    return Dataset([start = start_, sizes = std::move(sizes), drop, site](std::uint64_t epoch) {
-             return Reader(detail::RebatchReader<T>((*start)(epoch), sizes, drop, site));
-           })
-        .marked(recipe_.then("rebatch", words), is_endless_, std::nullopt);
+    detail::Recipe next = recipe().then("rebatch", sizes, drop);
+    return Dataset({std::move(next), is_endless(), std::nullopt},
+                   [start = start_, sizes = std::move(sizes), drop, site](std::uint64_t epoch) {
+                     return Reader(detail::RebatchReader<T>((*start)(epoch), sizes, drop, site));
+                   });
   }
   /// Declares that batches have `size` rows, for instance after a `map` that keeps the rows.
   /// `batch` declares the size itself. Throws: InvalidArgumentError (kInvalidArgument) if `size` is
@@ -154,86 +149,75 @@ class Dataset {
     requires(detail::is_batch<T>())
   {
     detail::require_at_least(1, size, "the size of a batch", site);
-    return Dataset(*this).marked(recipe_.then("with_batch_size", std::to_string(size)), is_endless_,
-                                 size);
+    return with({recipe().then("with_batch_size", {size}), is_endless(), size});
   }
 
   /// All elements in an order drawn from `seed`: the same order in every loop, a new order in each
   /// repetition of a later `repeat`. All elements are in memory at once.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a dataset without end.
   Dataset shuffle(std::uint64_t seed, CallSite site = CallSite::here()) const {
-    if (is_endless_) detail::throw_endless("shuffle", site);
-    return Dataset([start = start_, seed](std::uint64_t epoch) -> Reader {
-             return detail::ShuffleReader<T>((*start)(epoch), seed, epoch);
-           })
-        .marked(recipe_.then("shuffle", std::to_string(seed)), false, batch_size_);
+    if (is_endless()) detail::throw_endless("shuffle", site);
+    return Dataset({recipe().then_numbered("shuffle", seed), false, batch_size()},
+                   [start = start_, seed](std::uint64_t epoch) -> Reader {
+                     return detail::ShuffleReader<T>((*start)(epoch), seed, epoch);
+                   });
   }
   /// The elements `times` times, or without end. An empty dataset stays empty.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a negative number.
   Dataset repeat(std::int64_t times, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, times, "the number of repetitions", site);
-    return repeated(static_cast<std::uint64_t>(times))
-        .marked(recipe_.then("repeat", std::to_string(times)), is_endless_ && times != 0,
-                batch_size_);
+    return repeated(static_cast<std::uint64_t>(times),
+                    {recipe().then("repeat", {times}), is_endless() && times != 0, batch_size()});
   }
   Dataset repeat() const {
-    return repeated(std::nullopt).marked(recipe_.then("repeat", ""), true, batch_size_);
+    return repeated(std::nullopt, {recipe().then("repeat", {}), true, batch_size()});
   }
   /// The elements of repetition `epoch` of `repeat`, for loops that count epochs themselves.
   Dataset epoch(std::uint64_t epoch) const {
-    return Dataset([start = start_, epoch](std::uint64_t outer) { return (*start)(outer + epoch); })
-        .marked(recipe_.then("epoch", std::to_string(epoch)), is_endless_, batch_size_);
+    return Dataset({recipe().then_numbered("epoch", epoch), is_endless(), batch_size()},
+                   [start = start_, epoch](std::uint64_t own) { return (*start)(own + epoch); });
   }
 
   /// `take`: the first `count` elements. `skip`: the elements after the first `count`.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a negative count.
   Dataset take(std::int64_t count, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, count, "the count of take", site);
-    return Dataset([start = start_, count](std::uint64_t epoch) -> Reader {
-             return [reader = (*start)(epoch), left = count]() mutable -> std::optional<T> {
-               return left-- > 0 ? reader() : std::nullopt;
-             };
-           })
-        .marked(recipe_.then("take", std::to_string(count)), false, batch_size_);
+    return Dataset({recipe().then("take", {count}), false, batch_size()},
+                   [start = start_, count](std::uint64_t epoch) -> Reader {
+                     return detail::TakeReader<T>((*start)(epoch), count);
+                   });
   }
   /// The elements after the first `count`. Throws: as take.
   Dataset skip(std::int64_t count, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, count, "the count of skip", site);
-    return Dataset([start = start_, count](std::uint64_t epoch) -> Reader {
-             return detail::SkipReader<T>((*start)(epoch), count, 0);
-           })
-        .marked(recipe_.then_skip(count), is_endless_, batch_size_);
+    return Dataset({recipe().then_skip(count), is_endless(), batch_size()},
+                   [start = start_, count](std::uint64_t epoch) -> Reader {
+                     return detail::SkipReader<T>((*start)(epoch), count, 0);
+                   });
   }
   /// Every `count`-th element, from number `index` on: the part of a worker.
   /// Throws: InvalidArgumentError (kInvalidArgument) unless 0 <= index < count.
   Dataset shard(std::int64_t count, std::int64_t index, CallSite site = CallSite::here()) const {
     detail::require_shard(count, index, site);
-    return Dataset([start = start_, count, index](std::uint64_t epoch) -> Reader {
-             return detail::SkipReader<T>((*start)(epoch), index, count - 1);
-           })
-        .marked(recipe_.then("shard", std::to_string(count) + ", " + std::to_string(index)),
-                is_endless_, batch_size_);
+    return Dataset({recipe().then("shard", {count, index}), is_endless(), batch_size()},
+                   [start = start_, count, index](std::uint64_t epoch) -> Reader {
+                     return detail::SkipReader<T>((*start)(epoch), index, count - 1);
+                   });
   }
   /// Pairs of elements, up to the end of the shorter dataset.
   template <class U>
   Dataset<std::pair<T, U>> zip(const Dataset<U>& other) const {
-    using Pair = std::pair<T, U>;
-    return Dataset<Pair>([start = start_, second = other.start_](std::uint64_t epoch) {
-             return [a = (*start)(epoch), b = (*second)(epoch)]() -> std::optional<Pair> {
-               std::optional<T> first = a();
-               if (!first) return std::nullopt;
-               std::optional<U> with = b();
-               if (!with) return std::nullopt;
-               return Pair(std::move(*first), std::move(*with));
-             };
-           })
-        .marked(recipe_.then_zip(other.recipe_), is_endless_ && other.is_endless_, std::nullopt);
+    return Dataset<std::pair<T, U>>(
+        {recipe().then_zip(other.recipe()), is_endless() && other.is_endless(), std::nullopt},
+        [start = start_, second = other.start_](std::uint64_t epoch) {
+          return detail::ZipReader<T, U>((*start)(epoch), (*second)(epoch));
+        });
   }
 
   /// The same elements under a name: words about what the functions of the program read, such as a
   /// file and a seed. Several processes compare the words in place of functions (SEM-185).
   Dataset named(const std::string& name) const {
-    return Dataset(*this).made_by({"\"" + name + "\"", true});
+    return with({{"\"" + name + "\"", true}, is_endless(), batch_size()});
   }
 
   /// Reads from the start.
@@ -242,39 +226,25 @@ class Dataset {
   detail::ReaderIterator<T> begin() const { return detail::ReaderIterator<T>(read()); }
   std::default_sentinel_t end() const { return {}; }  ///< The end of a loop.
 
-  /// The rows of each batch but the last, if `batch` or `with_batch_size` declared the size.
-  std::optional<std::int64_t> batch_size() const { return batch_size_; }
-  /// Whether the dataset is known to have no end.
-  bool is_endless() const { return is_endless_; }
-  /// For belfry itself: the calls that made the dataset.
-  const detail::Recipe& recipe() const { return recipe_; }
-
  private:
   template <class U>
   friend class Dataset;
 
-  Dataset made_by(detail::Recipe recipe) && {
-    recipe_ = std::move(recipe);
-    return std::move(*this);
+  Dataset(detail::DatasetFacts facts, Start start)
+      : DatasetFacts(std::move(facts)), start_(std::make_shared<const Start>(std::move(start))) {}
+  Dataset with(detail::DatasetFacts facts) const {
+    Dataset next = *this;
+    static_cast<detail::DatasetFacts&>(next) = std::move(facts);
+    return next;
   }
-  Dataset marked(detail::Recipe recipe, bool is_endless,
-                 std::optional<std::int64_t> batch_size) && {
-    recipe_ = std::move(recipe);
-    is_endless_ = is_endless;
-    batch_size_ = batch_size;
-    return std::move(*this);
-  }
-  Dataset repeated(std::optional<std::uint64_t> times) const {
-    return Dataset([start = start_, times](std::uint64_t epoch) -> Reader {
+  Dataset repeated(std::optional<std::uint64_t> times, detail::DatasetFacts facts) const {
+    return Dataset(std::move(facts), [start = start_, times](std::uint64_t epoch) -> Reader {
       return detail::RepeatReader<T>(*start, times, epoch);
     });
   }
 
   // Shared by copies, and by datasets that are made by methods.
   std::shared_ptr<const Start> start_;
-  detail::Recipe recipe_{"start(unseen)", false};
-  std::optional<std::int64_t> batch_size_;
-  bool is_endless_ = false;
 };
 
 }  // namespace belfry

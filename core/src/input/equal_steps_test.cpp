@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// DistributeOptions::equal_steps: strategies that do not know each other take equally many steps.
+// DistributeOptions::equal_steps: workers without a group take equally many steps.
 #include "belfry/backend/host_backend.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/error.h"
@@ -49,7 +49,7 @@ struct Case {
   int replicas;
 };
 
-// The shares of all workers in a step, in order, go on where the step before ended.
+// The shares of all workers in a step, in order, continue the previous step.
 void expect_in_order(const Case& one, EndOfData end, const std::vector<Steps>& all) {
   const bool pads = end == EndOfData::kPadWithEmpties;
   const int steps = (one.rows + (pads ? one.batch - 1 : 0)) / one.batch;

@@ -3,6 +3,8 @@
 
 #include "belfry/detail/dataset/recipe.h"
 
+#include "belfry/detail/readers.h"
+
 namespace belfry::detail {
 namespace {
 
@@ -27,20 +29,28 @@ void Recipe::add(std::string_view text) {
   words_ = words_.substr(0, kFront) + " ... " + words_.substr(words_.size() - back);
 }
 
-Recipe Recipe::then(std::string_view call, std::string_view arguments) const {
+Recipe Recipe::then_text(const std::string& call) const {
   Recipe next = *this;
-  next.add("." + std::string(call) + "(" + std::string(arguments) + ")");
+  next.add("." + call);
   return next;
 }
 
-Recipe Recipe::then_unseen(std::string_view call) const {
-  Recipe next = then(call, "unseen");
+Recipe Recipe::then(const char* call, const std::vector<std::int64_t>& numbers, bool drops) const {
+  return then_text(call + ("(" + numbers_text(numbers)) + (drops ? ", drop)" : ")"));
+}
+
+Recipe Recipe::then_numbered(const char* call, std::uint64_t number) const {
+  return then_text(call + ("(" + std::to_string(number)) + ")");
+}
+
+Recipe Recipe::then_unseen(const char* call) const {
+  Recipe next = then_text(call + std::string("(unseen)"));
   next.is_seen_ = false;
   return next;
 }
 
 Recipe Recipe::then_zip(const Recipe& other) const {
-  Recipe next = then("zip", other.words_);
+  Recipe next = then_text("zip(" + other.words_ + ")");
   next.digest_ = (next.digest_ ^ other.digest_) * kPrime;
   next.is_seen_ = is_seen_ && other.is_seen_;
   next.skips_ = skips_ || other.skips_;
@@ -48,7 +58,7 @@ Recipe Recipe::then_zip(const Recipe& other) const {
 }
 
 Recipe Recipe::then_skip(std::int64_t count) const {
-  Recipe next = then("skip", std::to_string(count));
+  Recipe next = then("skip", {count});
   next.skips_ = skips_ || count > 0;
   return next;
 }

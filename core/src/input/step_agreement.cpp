@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kRead = "a step of a distributed dataset";
 
-// What a process with shares tells about a step; the last four about the first step alone.
+// The words of a process with shares about a step. The last five are told at the first step.
 struct Told {
   int process = 0;
   StepEnd end;
@@ -99,7 +99,7 @@ bool all_equal(const std::vector<Told>& all, Member Told::* member) {
                              [&](const Told& told) { return told.*member == all.front().*member; });
 }
 
-// Processes that leave a loop early, and begin the loop again, are at other steps.
+// A process may leave a loop early, and begin the loop again with step 0.
 void require_same_step(const std::vector<Told>& all, CallSite site) {
   if (all_equal(all, &Told::number)) return;
   refuse_data(
@@ -152,7 +152,7 @@ void require_other_parts(const std::vector<Told>& all, CallSite site) {
   }
 }
 
-// Without this error a loop without steps would end in silence.
+// Without the error, a loop without steps ends in silence.
 void require_first_step(const std::vector<Told>& all, CallSite site) {
   const auto is_full = [](const Told& told) {
     return !told.end.has_nothing && !told.end.is_partial;
@@ -160,7 +160,7 @@ void require_first_step(const std::vector<Told>& all, CallSite site) {
   const auto lacking = std::ranges::find_if_not(all, is_full);
   const auto full = std::ranges::find_if(all, is_full);
   if (lacking == all.end() || full == all.end()) return;
-  // The data of a loop that goes on after other steps may have ended.
+  // After `skip` the data may have ended.
   if (std::ranges::any_of(all, [](const Told& told) { return told.skips; })) return;
   refuse_data(
       "no step has data in every process: process " + std::to_string(lacking->process) +
@@ -183,7 +183,7 @@ void require_equal_recipes(const std::vector<Told>& all, const StepRecipe& recip
   if (recipe.drops_partial) require_first_step(all, site);
 }
 
-// A process that never had a batch has no empty batch.
+// A process without any batch has no empty batch.
 void require_batch_to_pad(const std::vector<Told>& all, CallSite site) {
   const auto lacking =
       std::ranges::find_if(all, [](const Told& told) { return told.end.lacks_empty; });
@@ -207,7 +207,7 @@ StepEnd agree_on_step(StrategyCore& core, StepEnd own, std::uint64_t number,
     if (told.end.takes_shares) all.push_back(std::move(told));
   }
   require_same_step(all, site);
-  // In a process without shares too, for all processes draw the same conclusion.
+  // Also in a process without shares: all processes draw the same conclusion.
   if (!all.empty() && all.front().number == 0) {
     require_equal_recipes(all, recipe, site);
   }

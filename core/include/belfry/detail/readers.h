@@ -206,24 +206,4 @@ class RepeatReader {
   bool is_empty_ = true;
 };
 
-/// Leaves out `first` elements at the start, and `between` after each one that it gives.
-template <class T>
-class SkipReader {
- public:
-  SkipReader(ReaderOf<T> reader, std::int64_t first, std::int64_t between)
-      : reader_(std::move(reader)), skip_(first), between_(between) {}
-  std::optional<T> operator()() {
-    for (; skip_ > 0; --skip_) {
-      if (!reader_()) return std::nullopt;
-    }
-    skip_ = between_;
-    return reader_();
-  }
-
- private:
-  ReaderOf<T> reader_;
-  std::int64_t skip_;
-  std::int64_t between_;
-};
-
 }  // namespace belfry::detail

@@ -26,10 +26,11 @@ class Recipe {
   /// A source: `range(12)`. `is_seen`: datasets with equal words have equal elements.
   Recipe(std::string source, bool is_seen);
 
-  /// The recipe after a further call.
-  Recipe then(std::string_view call, std::string_view arguments) const;
+  /// The recipe after a further call. `drops`: with `Remainder::kDrop`.
+  Recipe then(const char* call, const std::vector<std::int64_t>& numbers, bool drops = false) const;
   /// The recipe after a call of a function of the program.
-  Recipe then_unseen(std::string_view call) const;
+  Recipe then_unseen(const char* call) const;
+  Recipe then_numbered(const char* call, std::uint64_t number) const;
   Recipe then_zip(const Recipe& other) const;
   Recipe then_skip(std::int64_t count) const;
 
@@ -41,6 +42,7 @@ class Recipe {
   bool skips() const { return skips_; }
 
  private:
+  Recipe then_text(const std::string& call) const;
   void add(std::string_view text);
 
   std::string words_;
