@@ -3,7 +3,6 @@
 #include "explore/body_run.h"
 
 #include "belfry/detail/host_accesses.h"
-#include "belfry/detail/merge_request.h"
 #include "belfry/error.h"
 #include "engine/engine.h"
 #include "explore/present_body.h"
@@ -162,10 +161,10 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   bool used_second_thread = false;
 
  private:
+  // The name is `merge_call "tag"` for a function of the program, else that of belfry's verb.
   static void note_merge(const Operation& operation) {
     if (operation.kind != OperationKind::kMerge) return;
-    const std::string_view own = to_string(belfry::detail::MergeKind::kMergeCall);
-    watch::begin_merge(!operation.name.starts_with(own));
+    watch::begin_merge(!operation.name.starts_with("merge_call"));
   }
   // Accesses of host code to shared memory come between the observations around.
   void take_shared() {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages between processes that no process of belfry has sent.
+// Messages of foreign programs in place of belfry's processes.
 #include "belfry/backend/host_backend.h"
 #include "belfry/belfry.h"
 #include "belfry/detail/process_values.h"

@@ -23,7 +23,7 @@ using detail::ByteWriter;
 
 using Called = detail::GroupCall;
 
-// Where each process calls, as far as known.
+// The call of each process, as far as known.
 void add_places(ErrorReport& report, const std::vector<Called>& all) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].file.empty()) continue;

@@ -24,14 +24,14 @@ std::uint32_t format_of(std::span<const std::byte> bytes) {
   return format;
 }
 
-// The two bytes that both formats have in common, in this byte order or the other.
+// The first two bytes of both formats, in either byte order.
 bool is_of_other_version(std::uint32_t format) {
   const std::uint32_t high = format >> 16U;
   const std::uint32_t low = format & 0xffffU;
   return high == 0x6266 || high == 0x6267 || low == 0x6662 || low == 0x6762;
 }
 
-// The words of a call of a strategy, for a process that makes a call of the group.
+// The words of a call of a strategy, for a process with a call of the group.
 std::string word_of(const ProcessMessage& message) {
   switch (message.kind) {
     case Kind::kMake:

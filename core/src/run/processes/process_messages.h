@@ -22,7 +22,7 @@ inline Bytes encode(const ProcessMessage& message) { return encode(message, mess
 /// Throws: InternalError for a message of another version or byte order.
 ProcessMessage decode(Bytes bytes);
 
-/// A call of a group that is made of a gather.
+/// A call of a group by means of a gather.
 struct GroupCall {
   std::string word;  ///< Tells calls apart: `barrier`; `gather` for bytes of the program.
   std::string file{};

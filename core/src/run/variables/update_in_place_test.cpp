@@ -77,7 +77,7 @@ TEST_F(UpdateInPlace, ChangesTheMemoryOfTheComponents) {
   }
 }
 
-// Replicas on other devices see copies, which are made anew.
+// Replicas on further devices see new copies.
 TEST_F(UpdateInPlace, RenewsTheCopiesOfOtherDevices) {
   testing::asserts("SEM-42");
   for (int device = 0; device < kDevices; ++device) {

@@ -19,7 +19,7 @@ Paths paths_of(const std::vector<LeafDescription>& component) {
   return paths;
 }
 
-// The length of the part of `path` that leads to the same containers in a component of `paths`.
+// The length of the part of `path` with the same containers in a component of `paths`.
 std::size_t shared_length(const std::string& path, const Paths& paths) {
   std::size_t shared = 0;
   for (const std::string& other : paths) {

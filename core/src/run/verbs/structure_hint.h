@@ -9,7 +9,7 @@
 
 namespace belfry::detail {
 
-/// What to do about components of other keys or of lists with other lengths, with the first leaf
+/// A hint for components of different keys or of lists with different lengths, with the first leaf
 /// that only some have; `otherwise` if all have the same leaves. `replicas[i]` brought
 /// `components[i]`.
 std::string structure_hint(const std::vector<int>& replicas,
