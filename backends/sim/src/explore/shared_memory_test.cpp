@@ -48,42 +48,46 @@ struct Lines {
   int kernel = 0;
   int host = 0;
 };
-double written_beside_a_kernel(Backend& backend, bool waits, Lines& lines) {
+double written_beside_a_kernel(Backend& backend, int device, bool waits, Lines& lines) {
   std::vector<float> mine{1, 2};
-  const auto x = over(backend, mine);
+  const auto x = over(backend, mine, device);
   lines.kernel = __LINE__ + 1;
   const Tensor<float> product = multiply(x, 10);
-  if (waits) backend.device(0).compute_stream().synchronize();
+  if (waits) backend.device(device).compute_stream().synchronize();
   lines.host = __LINE__ + 1;
   mine[1] = 7;
   return static_cast<double>(product.to_host()[1]);
 }
 
 TEST(SharedMemory, WrittenByTheHostBesideAKernelIsARace) {
-  Lines lines;
-  const Verdict verdict =
-      judged([&](Backend& backend) { return written_beside_a_kernel(backend, false, lines); });
-  EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
-  EXPECT_THAT(testing::broken_conditions(verdict), ElementsAre(kDeviceBytes));
-  ASSERT_THAT(verdict.report().races, SizeIs(1));
-  const Race& race = verdict.report().races[0];
-  EXPECT_EQ(race.first.place, place(lines.kernel));
-  EXPECT_EQ(race.first.begin, 0U);
-  EXPECT_EQ(race.first.end, 8U);
-  EXPECT_EQ(race.second.operation, "the code");
-  EXPECT_EQ(race.second.place, place(lines.host));
-  EXPECT_EQ(race.second.begin, 4U);
-  EXPECT_EQ(race.second.end, 8U);
-  EXPECT_TRUE(race.second.writes);
-  EXPECT_THAT(race.missing, HasSubstr("H0 writes without a wait for S0"));
+  for (int device = 0; device < 2; ++device) {
+    Lines lines;
+    const Verdict verdict = judged(
+        [&](Backend& backend) { return written_beside_a_kernel(backend, device, false, lines); });
+    EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+    EXPECT_THAT(testing::broken_conditions(verdict), ElementsAre(kDeviceBytes));
+    ASSERT_THAT(verdict.report().races, SizeIs(1));
+    const Race& race = verdict.report().races[0];
+    EXPECT_EQ(race.first.place, place(lines.kernel));
+    EXPECT_EQ(race.first.begin, 0U);
+    EXPECT_EQ(race.first.end, 8U);
+    EXPECT_EQ(race.second.operation, "the code");
+    EXPECT_EQ(race.second.place, place(lines.host));
+    EXPECT_EQ(race.second.begin, 4U);
+    EXPECT_EQ(race.second.end, 8U);
+    EXPECT_TRUE(race.second.writes);
+    EXPECT_THAT(race.missing, HasSubstr("H0 writes without a wait for S"));
+  }
 }
 
 TEST(SharedMemory, WrittenByTheHostAfterAWaitIsCertified) {
-  Lines lines;
-  const Verdict verdict =
-      judged([&](Backend& backend) { return written_beside_a_kernel(backend, true, lines); });
-  EXPECT_CERTIFIED(verdict);
-  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "20");
+  for (int device = 0; device < 2; ++device) {
+    Lines lines;
+    const Verdict verdict = judged(
+        [&](Backend& backend) { return written_beside_a_kernel(backend, device, true, lines); });
+    EXPECT_CERTIFIED(verdict);
+    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "20");
+  }
 }
 
 // The host reads what a kernel writes.
@@ -123,24 +127,33 @@ TEST(SharedMemory, OfTwoTensorsIsOneMemory) {
 
 // A replica writes memory that a kernel of the second replica reads.
 TEST(SharedMemory, OfTwoReplicasNeedsAMerge) {
-  const auto body = [](bool merges) {
-    return [merges](Backend& backend) {
+  int reader = 0;
+  int writer = 0;
+  const auto body = [&](bool merges) {
+    return [&, merges](Backend& backend) {
       MirroredStrategy strategy{backend};
       std::vector<float> mine{1, 2};
-      const auto x = over(backend, mine);
-      return strategy.run([&](ReplicaContext& replica) {
+      const auto x = over(backend, mine, reader);
+      return strategy.run([&, merges](ReplicaContext& replica) {
         double value = 0;
-        if (replica.replica_id() == 0) value = static_cast<double>(multiply(x, 10).to_host()[0]);
+        if (replica.replica_id() == reader) {
+          value = static_cast<double>(multiply(x, 10).to_host()[0]);
+        }
         if (merges) replica.merge_call([](CrossReplicaContext&) {});
-        if (replica.replica_id() == 1) mine[0] = 7;
+        if (replica.replica_id() == writer) mine[0] = 7;
         return value;
-      })[0];
+      })[reader];
     };
   };
-  const Verdict verdict = judged(body(false));
-  EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
-  EXPECT_THAT(testing::broken_conditions(verdict), ElementsAre(kDeviceBytes));
-  EXPECT_CERTIFIED(judged(body(true)));
+  for (reader = 0; reader < 3; ++reader) {
+    for (writer = 0; writer < 3; ++writer) {
+      if (reader == writer) continue;
+      const Verdict verdict = explore({.devices = 3}, body(false));
+      EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+      EXPECT_THAT(testing::broken_conditions(verdict), ElementsAre(kDeviceBytes));
+      EXPECT_CERTIFIED(explore({.devices = 3}, body(true)));
+    }
+  }
 }
 
 // A replica makes a tensor over memory that the second replica writes.

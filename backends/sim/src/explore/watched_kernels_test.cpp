@@ -75,16 +75,17 @@ std::string evidence_of(const Verdict& verdict) {
   return found->holds ? "" : found->evidence;
 }
 
-// Each replica launches `kernel(id)` on a tensor with its id; the value of replica 1.
+// Each replica launches `kernel(id)` on a tensor with the number id % 2; the values of all.
 template <class Kernel>
-float value_of(Backend& backend, const Kernel& kernel) {
+std::vector<float> values_of(Backend& backend, const Kernel& kernel) {
   MirroredStrategy strategy{backend};
-  return strategy.run([&](ReplicaContext& replica) {
+  const auto values = strategy.run([&](ReplicaContext& replica) {
     const int id = replica.replica_id();
-    auto y = Tensor<float>::full(Shape{}, static_cast<float>(id));
+    auto y = Tensor<float>::full(Shape{}, static_cast<float>(id % 2));
     launch(kernel(id), updates(y));
     return y.item();
-  })[1];
+  });
+  return {values.begin(), values.end()};
 }
 
 TEST(WatchedKernels, WithOperandsAloneAreCertified) {
@@ -106,16 +107,16 @@ TEST(WatchedKernels, ReadTheirOwnMembersAndConstants) {
   for (const bool constant : {false, true}) {
     const auto kernel = [constant](int) { return LookUp{{4, 6}, constant}; };
     const Verdict verdict =
-        explore(options(), [&](Backend& backend) { return value_of(backend, kernel); });
+        explore(options(3), [&](Backend& backend) { return values_of(backend, kernel); });
     EXPECT_CERTIFIED(verdict);
-    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, constant ? "3" : "6");
+    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, constant ? "[2, 3, 2]" : "[4, 6, 4]");
   }
 }
 
 TEST(WatchedKernels, OfTwoReplicasThatWriteACapturedVariableRace) {
   const Verdict verdict = explore(options(), [](Backend& backend) {
     const auto cell = std::make_unique<double>(0);
-    value_of(backend, [&](int) { return Note{cell.get()}; });
+    (void)values_of(backend, [&](int) { return Note{cell.get()}; });
     return *cell;
   });
   EXPECT_THAT(verdict.level(), AnyOf(Eq(VerdictLevel::kRacy), Eq(VerdictLevel::kRefuted)))
@@ -129,48 +130,52 @@ TEST(WatchedKernels, OfTwoReplicasThatWriteACapturedVariableRace) {
   EXPECT_THAT(race.second.place, HasSubstr(kPlace));
 }
 
-// A statement of replica 1 beside the body of a kernel of replica 0.
+// A statement of a replica beside the body of a kernel of a second one; the third does nothing.
 TEST(WatchedKernels, AndReplicasThatUseACapturedVariableRace) {
-  const Verdict verdict = explore(options(), [](Backend& backend) {
-    const auto cell = std::make_unique<double>(0);
-    MirroredStrategy strategy{backend};
-    strategy.run([&](ReplicaContext& replica) {
-      if (replica.replica_id() == 1) {
-        *cell = 3;
-        return;
-      }
-      auto y = Tensor<float>::full(Shape{}, 2.0F);
-      launch(Note{cell.get()}, updates(y));
-      (void)y.item();
+  for (int odd = 0; odd < 3; ++odd) {
+    const Verdict verdict = explore(options(3), [odd](Backend& backend) {
+      const auto cell = std::make_unique<double>(0);
+      MirroredStrategy strategy{backend};
+      strategy.run([&](ReplicaContext& replica) {
+        const int id = replica.replica_id();
+        if (id == odd) *cell = 3;
+        if (id != (odd + 1) % 3) return;
+        auto y = Tensor<float>::full(Shape{}, 2.0F);
+        launch(Note{cell.get()}, updates(y));
+        (void)y.item();
+      });
+      return *cell;
     });
-    return *cell;
-  });
-  EXPECT_THAT(verdict.level(), AnyOf(Eq(VerdictLevel::kRacy), Eq(VerdictLevel::kRefuted)))
-      << explain(verdict);
-  ASSERT_FALSE(verdict.report().races.empty());
-  EXPECT_THAT(to_string(verdict.report().races[0]), HasSubstr(": a kernel "));
-  EXPECT_THAT(to_string(verdict.report().races[0]), HasSubstr(": the code "));
+    EXPECT_THAT(verdict.level(), AnyOf(Eq(VerdictLevel::kRacy), Eq(VerdictLevel::kRefuted)))
+        << explain(verdict);
+    ASSERT_FALSE(verdict.report().races.empty());
+    const std::string race = to_string(verdict.report().races[0]);
+    EXPECT_THAT(race, HasSubstr("R" + std::to_string((odd + 1) % 3) + " of run 1: a kernel "));
+    EXPECT_THAT(race, HasSubstr("R" + std::to_string(odd) + " of run 1: the code "));
+  }
 }
 
 // After a failure, a wait of a replica ends the kernels of all replicas, and frees their bodies.
 TEST(WatchedKernels, EndInWaitsOfOtherReplicasWithoutARace) {
-  const Verdict verdict = explore(options(3), [](Backend& backend) {
-    MirroredStrategy strategy{backend};
-    std::string said;
-    try {
-      strategy.run([](ReplicaContext& replica) {
-        auto y = Tensor<float>::full({2}, 1.0F);
-        if (replica.replica_id() == 1) launch(Fails{}, updates(y));
-        for (int i = 0; i < 3; ++i) launch(LookUp{{0, 1}, false}, updates(y));
-        (void)y.to_host();
-      });
-    } catch (const std::runtime_error& error) {
-      said = error.what();
-    }
-    return said;
-  });
-  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
-  EXPECT_TRUE(verdict.report().races.empty()) << explain(verdict);
+  for (int odd = 0; odd < 3; ++odd) {
+    const Verdict verdict = explore(options(3), [odd](Backend& backend) {
+      MirroredStrategy strategy{backend};
+      std::string said;
+      try {
+        strategy.run([odd](ReplicaContext& replica) {
+          auto y = Tensor<float>::full({2}, 1.0F);
+          if (replica.replica_id() == odd) launch(Fails{}, updates(y));
+          for (int i = 0; i < 3; ++i) launch(LookUp{{0, 1}, false}, updates(y));
+          (void)y.to_host();
+        });
+      } catch (const std::runtime_error& error) {
+        said = error.what();
+      }
+      return said;
+    });
+    EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
+    EXPECT_TRUE(verdict.report().races.empty()) << explain(verdict);
+  }
 }
 
 // Each replica has a cell, and waits before the read: no schedule differs, and nobody has proved
@@ -178,8 +183,8 @@ TEST(WatchedKernels, EndInWaitsOfOtherReplicasWithoutARace) {
 TEST(WatchedKernels, WithMemoryOfTheProgramAreNamed) {
   const Verdict verdict = explore(options(), [](Backend& backend) {
     std::vector<double> cells(2);
-    value_of(backend, [&](int id) { return Note{&cells[static_cast<std::size_t>(id)]}; });
-    return cells[1];
+    (void)values_of(backend, [&](int id) { return Note{&cells[static_cast<std::size_t>(id)]}; });
+    return cells;
   });
   EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
   EXPECT_TRUE(verdict.report().races.empty());
