@@ -487,6 +487,16 @@ TEST_F(Explore, WatchesNoHostMemoryInAHostOfACluster) {
   }
 }
 
+// A body that returns nothing has the text of the exception.
+TEST_F(Explore, TellsAnExceptionFromAnOutcomeOfTheSameText) {
+  belfry::testing::asserts("SEM-190");
+  host_.report.unseen = {"library_function"};
+  const Verdict verdict = explore(kTwo, [](Backend& backend) {
+    if (captured(backend) == 1) throw std::runtime_error("nothing");
+  });
+  EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+}
+
 // A value without a text of its own.
 struct Opaque {
   int value = 0;
