@@ -154,6 +154,8 @@ std::vector<Bug> captured_bugs() {
        .effect = kDiverges,
        .mutant = order_of_additions<false>,
        .twin = order_of_additions<true>,
+       // Each two of the replicas race: the report has the two of the judged schedule.
+       .agents = {"R0", "R2"},
        .devices = 3},
       {43, "statistics used before their initialisation", kDiverges,
        statistics_before_initialisation<false>, statistics_before_initialisation<true>},
