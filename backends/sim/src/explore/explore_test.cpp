@@ -447,6 +447,9 @@ TEST_F(Explore, NamesTheAccessesThatEachCompilerMisses) {
   EXPECT_THAT(by_gcc, Contains(HasSubstr("a result of a call")));
   EXPECT_THAT(by_clang, Not(Contains(HasSubstr("a result of a call"))));
   EXPECT_THAT(by_clang, Contains(HasSubstr("in optimized code")));
+  EXPECT_THAT(by_gcc, Not(Contains(HasSubstr("sprintf"))));
+  EXPECT_THAT(by_gcc, Not(Contains(HasSubstr("vector type"))));
+  EXPECT_THAT(by_clang, Contains(HasSubstr("a vector type of 32 or 64 bytes")));
   for (const auto& missed : {by_gcc, by_clang}) {
     EXPECT_THAT(missed, Contains(HasSubstr("a clock or a draw by an instruction")));
   }
