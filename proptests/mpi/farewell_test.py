@@ -17,6 +17,9 @@ import sys
 import tempfile
 import time
 
+import waiting
+from waiting import fail
+
 PROCESSES = 3
 DEADLINE_MS = 500
 # A stop is longer than the deadline, and the work that follows is shorter on a busy machine.
@@ -25,16 +28,8 @@ STOPPED_DEADLINE_MS = 4000
 SLACK_S = 200
 
 
-def fail(text):
-    sys.exit(f"error: {text}")
-
-
 def wait_until(is_true, what):
-    end = time.monotonic() + SLACK_S
-    while not is_true():
-        if time.monotonic() > end:
-            fail(f"{what}: not after {SLACK_S} s")
-        time.sleep(0.01)
+    waiting.wait_until(is_true, what, SLACK_S)
 
 
 class Job:
@@ -62,8 +57,7 @@ class Job:
         self.folder.cleanup()
 
     def wait_for(self, name):
-        wait_until((self.path / name).exists, name)
-        return (self.path / name).read_text()
+        return waiting.wait_for(self.path / name, SLACK_S)
 
     def say(self, word):
         (self.path / word).touch()

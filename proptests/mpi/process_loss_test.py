@@ -16,7 +16,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+import waiting
+from waiting import fail
 
 DEADLINE_S = 3
 # Others use the processors, too.
@@ -24,18 +26,8 @@ SLACK_S = 100
 PROCESSES = 3
 
 
-def fail(text):
-    sys.exit(f"error: {text}")
-
-
 def wait_for(path):
-    """Waits until the file exists; returns its text."""
-    end = time.monotonic() + DEADLINE_S + SLACK_S
-    while not path.exists():
-        if time.monotonic() > end:
-            fail(f"no {path.name} after {DEADLINE_S + SLACK_S} s")
-        time.sleep(0.02)
-    return path.read_text()
+    return waiting.wait_for(path, DEADLINE_S + SLACK_S)
 
 
 def check_lost(text, needle, least_s):
