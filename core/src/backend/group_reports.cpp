@@ -18,6 +18,12 @@ bool is_consequence(const std::exception_ptr& thrown) {
   }
 }
 
+std::string listed(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 }  // namespace
 
 ErrorReport calls_differ(const std::vector<std::string>& calls) {
@@ -43,11 +49,11 @@ ErrorReport process_left(int rank, const std::string& reason) {
 }
 
 std::string processes_text(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "process " : "processes ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
-  }
-  return text;
+  return (ranks.size() == 1 ? "process " : "processes ") + listed(ranks);
+}
+
+std::string replicas_text(const std::vector<int>& ids) {
+  return (ids.size() == 1 ? "replica " : "replicas ") + listed(ids);
 }
 
 void rethrow_cause(const std::vector<std::exception_ptr>& thrown) {

@@ -4,25 +4,22 @@
 #include "belfry/detail/dataset/recipe.h"
 
 #include "belfry/detail/readers.h"
+#include "words/text_digest.h"
 
 namespace belfry::detail {
 namespace {
-
-// Of a text; the numbers are those of FNV-1a.
-constexpr std::uint64_t kStart = 0xcbf29ce484222325;
-constexpr std::uint64_t kPrime = 0x100000001b3;
 
 constexpr std::size_t kMostWords = 300;
 constexpr std::size_t kFront = 100;  // Kept of a longer text.
 
 }  // namespace
 
-Recipe::Recipe(std::string source, bool is_seen) : digest_(kStart), is_seen_(is_seen) {
+Recipe::Recipe(std::string source, bool is_seen) : digest_(text_digest("")), is_seen_(is_seen) {
   add(source);
 }
 
 void Recipe::add(std::string_view text) {
-  for (const char c : text) digest_ = (digest_ ^ static_cast<unsigned char>(c)) * kPrime;
+  digest_ = text_digest(text, digest_);
   words_ += text;
   if (words_.size() <= kMostWords) return;
   const std::size_t back = kMostWords - kFront;
@@ -51,7 +48,7 @@ Recipe Recipe::then_unseen(const char* call) const {
 
 Recipe Recipe::then_zip(const Recipe& other) const {
   Recipe next = then_text("zip(" + other.words_ + ")");
-  next.digest_ = (next.digest_ ^ other.digest_) * kPrime;
+  next.digest_ = (next.digest_ ^ other.digest_) * kDigestPrime;
   next.is_seen_ = is_seen_ && other.is_seen_;
   next.skips_ = skips_ || other.skips_;
   return next;

@@ -5,6 +5,7 @@
 #include "belfry/detail/fit_to_file.h"
 #include "belfry/detail/saved_variable.h"
 #include "belfry/error.h"
+#include "values/bool_bytes.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,10 +20,8 @@ namespace {
 
 constexpr std::size_t kMostNames = 10;
 
-// Whether an array of booleans has bytes besides 0 and 1.
 bool has_odd_boolean(const FileTensor& tensor) {
-  return tensor.dtype == DType::kBool &&
-         std::ranges::any_of(tensor.bytes, [](std::byte byte) { return byte > std::byte{1}; });
+  return tensor.dtype == DType::kBool && first_other_than_bool(tensor.bytes) < tensor.bytes.size();
 }
 
 std::string type_of(const SavedLeaf& saved) {

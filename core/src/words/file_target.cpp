@@ -4,10 +4,10 @@
 #include "words/file_target.h"
 
 #include "belfry/error.h"
+#include "words/text_digest.h"
 
 #include <array>
 #include <climits>
-#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -26,21 +26,12 @@ const char* kind_of(mode_t mode) {
   return "a device";
 }
 
-// FNV-1a.
-std::string digest_of(const std::string& name) {
-  std::uint64_t digest = 0xCBF29CE484222325;
-  for (const char byte : name) {
-    digest = (digest ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
-  }
-  return std::to_string(digest);
-}
-
 // Cut between two characters of UTF-8.
 std::string shortened(const std::string& name) {
   if (name.size() <= kMostOfName) return name;
   std::size_t end = kMostOfName;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;
-  return name.substr(0, end) + '~' + digest_of(name);
+  return name.substr(0, end) + '~' + std::to_string(text_digest(name));
 }
 
 }  // namespace

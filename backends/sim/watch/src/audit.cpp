@@ -42,13 +42,9 @@ int add_variables(dl_phdr_info* file, std::size_t, void* to) {
   return 1;
 }
 
-struct Frames {
-  std::vector<Range>* ranges;
-};
-
 // The frame of a function reaches from the frame of its callee to that of its caller.
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* to) {
-  auto& ranges = *static_cast<Frames*>(to)->ranges;
+  auto& ranges = *static_cast<std::vector<Range>*>(to);
   const auto low = static_cast<std::uintptr_t>(_Unwind_GetCFA(context));
   if (!ranges.empty() && ranges.back().second == 0) ranges.back().second = low;
   if (is_watched_code(reinterpret_cast<const void*>(_Unwind_GetIP(context)))) {
@@ -91,8 +87,7 @@ void Audit::begin_run() {
   if (!on_) return;
   const Busy busy(busy_);
   frames_.clear();
-  Frames frames{&frames_};
-  _Unwind_Backtrace(&add_frame, &frames);
+  _Unwind_Backtrace(&add_frame, &frames_);
   std::erase_if(frames_, [](const Range& frame) { return frame.second <= frame.first; });
 }
 

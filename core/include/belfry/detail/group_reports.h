@@ -22,5 +22,7 @@ ErrorReport process_left(int rank, const std::string& reason);
 void rethrow_cause(const std::vector<std::exception_ptr>& thrown);
 /// `process 1`, `processes 0,2`.
 std::string processes_text(const std::vector<int>& ranks);
+/// `replica 1`, `replicas 0,2`.
+std::string replicas_text(const std::vector<int>& ids);
 
 }  // namespace belfry::detail

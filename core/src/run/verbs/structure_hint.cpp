@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/verbs/structure_hint.h"
 
+#include "belfry/detail/group_reports.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -32,14 +34,6 @@ std::size_t shared_length(const std::string& path, const Paths& paths) {
   return shared;
 }
 
-std::string text_of(const std::vector<int>& replicas) {
-  std::string text = replicas.size() == 1 ? "replica " : "replicas ";
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    text += (i == 0 ? "" : ",") + std::to_string(replicas[i]);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string structure_hint(const std::vector<int>& replicas,
@@ -60,7 +54,7 @@ std::string structure_hint(const std::vector<int>& replicas,
     }
     if (lacks == nullptr) continue;
     const std::string who =
-        path + " is on " + text_of(with) + " and not on " + text_of(without) + ": ";
+        path + " is on " + replicas_text(with) + " and not on " + replicas_text(without) + ": ";
     const std::size_t step = shared_length(path, *lacks);
     if (step < path.size() && path[step] == '{') {
       return who + "bring the same keys on every replica, zeros where a replica has no value";
