@@ -4,7 +4,7 @@
 
 #include "belfry/belfry.h"
 #include "memory/failing_allocator.h"
-#include "suites/own_memory.h"
+#include "suites/kernels/own_memory.h"
 
 #include <cstdint>
 #include <functional>

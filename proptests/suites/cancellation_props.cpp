@@ -8,7 +8,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "suites/property.h"
-#include "suites/throwing_fixture.h"
+#include "suites/throwing/throwing_fixture.h"
 
 #include <optional>
 #include <string>

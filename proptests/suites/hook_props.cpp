@@ -4,7 +4,7 @@
 // SEM-117 and StrategyHooks: an exception of a hook, thrown before, during or after the work of the
 // hook, leaves the verb as it was thrown, whatever its type. Afterwards variables have their values
 // from before or from after, no memory is left over, and the strategy goes on working.
-#include "suites/fault_sweep.h"
+#include "suites/throwing/fault_sweep.h"
 
 #include <array>
 #include <atomic>

@@ -4,7 +4,7 @@
 
 #include "belfry/detail/options_text.h"
 #include "belfry/sim/replay_token.h"
-#include "schedule_code.h"
+#include "schedule/schedule_code.h"
 
 #include <array>
 #include <string_view>

@@ -7,14 +7,14 @@
 #include "belfry/backend/user_kernel.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
+#include "bodies/checked_body.h"
+#include "bodies/kernel_work.h"
 #include "buffer.h"
 #include "caller_scope.h"
-#include "checked_body.h"
 #include "device.h"
 #include "engine/access_check.h"
 #include "event.h"
 #include "exact_cast.h"
-#include "kernel_work.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,16 +6,16 @@
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
-#include "choice_record.h"
 #include "cluster/cluster_options.h"
 #include "cluster/host_meeting.h"
 #include "cluster/slow_hosts.h"
 #include "explore/present_body.h"
-#include "fixed_chooser.h"
-#include "random_chooser.h"
-#include "recording_chooser.h"
-#include "replay.h"
-#include "replayed_chooser.h"
+#include "schedule/choice_record.h"
+#include "schedule/fixed_chooser.h"
+#include "schedule/random_chooser.h"
+#include "schedule/recording_chooser.h"
+#include "schedule/replay.h"
+#include "schedule/replayed_chooser.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 #include "belfry/sim/cluster_log.h"
 
 #include "engine/digest.h"
-#include "log_sequence.h"
+#include "log/log_sequence.h"
 
 #include <new>
 

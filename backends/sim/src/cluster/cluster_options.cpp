@@ -6,7 +6,7 @@
 #include "belfry/backend/executor.h"
 #include "belfry/detail/options_text.h"
 #include "belfry/error.h"
-#include "schedule_code.h"
+#include "schedule/schedule_code.h"
 
 #include <string>
 #include <utility>

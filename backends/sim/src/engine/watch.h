@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actor_numbers.h"
 #include "belfry/backend/executor.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/sim/observer.h"
+#include "log/actor_numbers.h"
 
 #include <cstdint>
 #include <map>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actor_numbers.h"
 #include "belfry/sim/log.h"
 #include "belfry/sim/observer.h"
-#include "numbered_values.h"
+#include "log/actor_numbers.h"
+#include "log/numbered_values.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explore/conditions.h"
 
-#include "unnamed_merges.h"
+#include "log/unnamed_merges.h"
 
 #include <algorithm>
 #include <string>

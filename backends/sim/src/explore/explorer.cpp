@@ -19,8 +19,8 @@
 #include "explore/outcome_text.h"
 #include "explore/reverse_chooser.h"
 #include "explore/shrunk_answers.h"
-#include "fixed_chooser.h"
-#include "random_chooser.h"
+#include "schedule/fixed_chooser.h"
+#include "schedule/random_chooser.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
-#include "unnamed_merges.h"
+#include "log/unnamed_merges.h"
 
 #include "belfry/belfry.h"
 #include "belfry/sim/explore.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actor_numbers.h"
 #include "belfry/sim/observer.h"
+#include "log/actor_numbers.h"
 
 #include <cstdint>
 #include <vector>

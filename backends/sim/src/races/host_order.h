@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/sim/observer.h"
-#include "numbered_values.h"
+#include "log/numbered_values.h"
 #include "races/clock.h"
 
 #include <cstdint>

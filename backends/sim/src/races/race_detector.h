@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actor_numbers.h"
 #include "belfry/sim/observer.h"
 #include "belfry/sim/race.h"
+#include "log/actor_numbers.h"
 #include "races/access_history.h"
 #include "races/event_values.h"
 #include "races/host_order.h"

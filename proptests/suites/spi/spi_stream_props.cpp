@@ -1,0 +1,362 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/error.h"
+#include "belfry/testing/code_of.h"
+#include "suites/spi/spi_support.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Streams, events and memory: programs with events between conflicting operations end as if every
+// operation had run when enqueued.
+namespace belfry::testing::spi::spi_stream_props {
+namespace {
+
+class SpiStreams : public SpiTest {};
+
+using Words = std::vector<std::int32_t>;
+
+constexpr std::size_t kCells = 4;
+constexpr std::size_t kCellCount = 3;  // Elements of a cell.
+
+/// Cells of memory on several devices, and the same cells on the host, where operations take effect
+/// at once. Before an operation its stream waits for the last operations on its cells.
+class Board {
+ public:
+  explicit Board(Backend& backend) {
+    for (int index = 0; index < backend.device_count(); ++index) {
+      Device& device = backend.device(index);
+      streams_.push_back(&device.compute_stream());
+      streams_.push_back(&device.communication_stream());
+      own_.push_back(device.create_stream());
+      streams_.push_back(own_.back().get());
+    }
+    for (std::size_t i = 0; i < kCells; ++i) {
+      Device& device = backend.device(static_cast<int>(i) % backend.device_count());
+      cells_.push_back({upload(device, words(Words(kCellCount, 0))), nullptr, {}});
+      touch(cells_.back(), device.compute_stream());
+      cells_.back().words.assign(kCellCount, 0);
+    }
+  }
+
+  void run_step(Bits& bits) {
+    Stream& stream = *streams_[bits.below(streams_.size())];
+    Cell& to = cells_[bits.below(kCells)];
+    Cell& from = cells_[bits.below(kCells)];
+    stream.wait(*to.last);
+    stream.wait(*from.last);
+    switch (bits.below(4)) {
+      case 0:
+        return fill(stream, to, static_cast<std::int32_t>(bits.below(100)));
+      case 1:
+        if (&to != &from) return copy(stream, to, from);
+        return fill(stream, to, 7);
+      case 2:
+        return write(stream, to, static_cast<std::int32_t>(bits.below(100)));
+      default:
+        return add(stream, to, from);
+    }
+  }
+
+  void check() {
+    for (Cell& cell : cells_) {
+      Stream& stream = cell.view.buffer->device().compute_stream();
+      stream.wait(*cell.last);
+      Words found(kCellCount);
+      stream.read(found.data(), cell.view);
+      RC_ASSERT(found == cell.words);
+    }
+  }
+
+ private:
+  struct Cell {
+    BufferView view;
+    std::shared_ptr<Event> last;  // with the waits of later steps
+    Words words;
+  };
+
+  static HostArray words(const Words& values) {
+    HostArray array(DType::kInt32, values.size());
+    std::copy(values.begin(), values.end(), reinterpret_cast<std::int32_t*>(array.bytes.data()));
+    return array;
+  }
+
+  void touch(Cell& cell, Stream& stream) {
+    cell.last = stream.device().create_event();
+    stream.record(*cell.last);
+  }
+
+  void fill(Stream& stream, Cell& to, std::int32_t value) {
+    Kernel kernel;
+    kernel.parameters.integer_scalar = value;
+    kernel.outputs = {to.view};
+    stream.launch(kernel);
+    to.words.assign(kCellCount, value);
+    touch(to, stream);
+  }
+
+  void copy(Stream& stream, Cell& to, Cell& from) {
+    stream.copy(to.view, from.view);
+    to.words = from.words;
+    touch(to, stream);
+    touch(from, stream);
+  }
+
+  void write(Stream& stream, Cell& to, std::int32_t value) {
+    Words temporary(kCellCount, value);
+    stream.write(to.view, temporary.data());
+    std::fill(temporary.begin(), temporary.end(), -1);  // The call has read the memory.
+    to.words.assign(kCellCount, value);
+    touch(to, stream);
+  }
+
+  void add(Stream& stream, Cell& to, Cell& from) {
+    Kernel kernel;
+    kernel.kind = KernelKind::kReduceReplicas;
+    kernel.outputs = {to.view};
+    kernel.inputs = {to.view, from.view};
+    stream.launch(kernel);
+    const Words old = from.words;
+    for (std::size_t i = 0; i < kCellCount; ++i) {
+      to.words[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(to.words[i]) +
+                                              static_cast<std::uint32_t>(old[i]));
+    }
+    touch(to, stream);
+    touch(from, stream);
+  }
+
+  std::vector<std::unique_ptr<Stream>> own_;
+  std::vector<Stream*> streams_;
+  std::vector<Cell> cells_;
+};
+
+TEST_F(SpiStreams, OrderedProgramsEndAsIfTheyHadRunAtOnce) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const auto backend = make_backend(static_cast<int>(bits.below(4)) + 1, schedule);
+    Board board(*backend);
+    const std::size_t steps = bits.below(40);
+    for (std::size_t step = 0; step < steps; ++step) board.run_step(bits);
+    board.check();
+  });
+}
+
+TEST_F(SpiStreams, MemoryIsCountedAndComesBack) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const auto backend = make_backend(1, schedule);
+    Device& device = backend->device(0);
+    const MemoryUse empty = device.memory();
+    std::vector<BufferPtr> buffers;
+    std::size_t bytes = 0;
+    std::size_t most = 0;
+    for (int step = 0; step < 20; ++step) {
+      if (!buffers.empty() && bits.below(3) == 0) {
+        bytes -= buffers.back()->bytes();
+        buffers.pop_back();
+      } else {
+        buffers.push_back(device.allocate(bits.below(5000), device.compute_stream()));
+        bytes += buffers.back()->bytes();
+      }
+      most = std::max(most, bytes);
+      RC_ASSERT(device.memory().live_bytes == empty.live_bytes + bytes);
+      RC_ASSERT(device.memory().live_buffers == empty.live_buffers + buffers.size());
+    }
+    RC_ASSERT(device.memory().peak_bytes >= empty.live_bytes + most);
+  });
+}
+
+TEST_F(SpiStreams, HoldBuffersUntilTheirWorkIsDone) {
+  const auto backend = make_backend(2, 0);
+  Device& first = backend->device(0);
+  Device& second = backend->device(1);
+  HostArray array(DType::kInt32, 100);
+  reinterpret_cast<std::int32_t*>(array.bytes.data())[99] = 5;
+  const BufferView kept = allocate(second, DType::kInt32, 100);
+  const auto ready = first.create_event();
+  {
+    const BufferView dropped = upload(first, array);
+    first.compute_stream().record(*ready);
+    second.compute_stream().wait(*ready);
+    second.compute_stream().copy(kept, dropped);
+  }
+  // The first device's next memory might be the same bytes.
+  for (int i = 0; i < 4; ++i) static_cast<void>(upload(first, HostArray(DType::kInt32, 100)));
+  first.compute_stream().synchronize();
+  EXPECT_EQ(download(kept), array);
+}
+
+TEST_F(SpiStreams, AnEventIsASnapshot) {
+  const auto backend = make_backend(1, 0);
+  Device& device = backend->device(0);
+  Stream& other = device.communication_stream();
+  const auto event = device.create_event();
+  EXPECT_TRUE(event->query()) << "never recorded: nothing to wait for";
+  event->synchronize();
+  other.wait(*event);
+  const BufferView view = upload(device, HostArray(DType::kInt32, 8));
+  device.compute_stream().record(*event);
+  other.wait(*event);
+  Kernel fill;
+  fill.parameters.integer_scalar = 9;
+  fill.outputs = {view};
+  other.launch(fill);
+  other.record(*event);
+  event->synchronize();
+  EXPECT_TRUE(event->query());
+  EXPECT_EQ(reinterpret_cast<const std::int32_t*>(download(view).bytes.data())[7], 9);
+}
+
+TEST_F(SpiStreams, EmptyRangesAreFine) {
+  const auto backend = make_backend(2, 0);
+  const BufferView none = allocate(backend->device(0), DType::kFloat64, 0);
+  const BufferView other = allocate(backend->device(1), DType::kFloat64, 0);
+  Stream& stream = backend->device(0).compute_stream();
+  stream.write(none, nullptr);
+  stream.copy(other, none);
+  Kernel fill;
+  fill.outputs = {none};
+  stream.launch(fill);
+  stream.read(nullptr, none);
+}
+
+TEST_F(SpiStreams, RefuseWhatIsOutOfBounds) {
+  const auto backend = make_backend(1, 0);
+  Device& device = backend->device(0);
+  Stream& stream = device.compute_stream();
+  const BufferView view = upload(device, HostArray(DType::kInt32, 4));
+  std::int32_t words[8] = {};
+  BufferView longer = view;
+  longer.count = 5;
+  EXPECT_EQ(code_of([&] { stream.write(longer, words); }), ErrorCode::kOutOfBounds);
+  EXPECT_EQ(code_of([&] { stream.read(words, longer); }), ErrorCode::kOutOfBounds);
+  BufferView later = view;
+  later.offset = 4;
+  EXPECT_EQ(code_of([&] { stream.copy(later, later); }), ErrorCode::kOutOfBounds);
+  Kernel fill;
+  fill.outputs = {longer};
+  EXPECT_EQ(code_of([&] { stream.launch(fill); }), ErrorCode::kOutOfBounds);
+  BufferView shorter = view;
+  shorter.count = 3;
+  EXPECT_EQ(code_of([&] { stream.copy(view, shorter); }), ErrorCode::kShape);
+}
+
+// The word from byte 2 on lies in a buffer of four: the start is the mistake.
+TEST_F(SpiStreams, RefuseOffsetsWithinAnElement) {
+  const auto backend = make_backend(1, 0);
+  Device& device = backend->device(0);
+  Stream& stream = device.compute_stream();
+  const BufferView view = upload(device, HostArray(DType::kInt32, 4));
+  std::int32_t words[4] = {};
+  BufferView first = view;
+  first.count = 1;
+  BufferView odd = first;
+  odd.offset = 2;
+  const auto expect_refusal = [](auto&& call) {
+    try {
+      call();
+      ADD_FAILURE() << "nothing was refused";
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+      EXPECT_NE(std::string(error.what()).find("starts at byte 2, which is not a multiple of"),
+                std::string::npos)
+          << error.what();
+    }
+  };
+  expect_refusal([&] { stream.write(odd, words); });
+  expect_refusal([&] { stream.read(words, odd); });
+  expect_refusal([&] { stream.copy(odd, first); });
+  expect_refusal([&] { stream.copy(first, odd); });
+  Kernel fill;
+  fill.outputs = {odd};
+  expect_refusal([&] { stream.launch(fill); });
+  const int devices[] = {0};
+  const auto alone = backend->communicator(devices);
+  const CollectivePart part[] = {{odd, odd, &device.communication_stream()}};
+  expect_refusal([&] { alone->all_reduce(ReduceOp::kSum, part); });
+  stream.synchronize();
+}
+
+TEST_F(SpiStreams, RefuseWhatAnotherBackendMade) {
+  const auto backend = make_backend(1, 0);
+  const auto another = make_backend(1, 1);
+  Stream& stream = backend->device(0).compute_stream();
+  const BufferView foreign = upload(another->device(0), HostArray(DType::kInt32, 4));
+  const auto event = another->device(0).create_event();
+  std::int32_t words[4] = {};
+  EXPECT_EQ(code_of([&] { stream.write(foreign, words); }), ErrorCode::kForeignObject);
+  EXPECT_EQ(code_of([&] { stream.record(*event); }), ErrorCode::kForeignObject);
+  EXPECT_EQ(code_of([&] { stream.wait(*event); }), ErrorCode::kForeignObject);
+  Kernel fill;
+  fill.outputs = {foreign};
+  EXPECT_EQ(code_of([&] { stream.launch(fill); }), ErrorCode::kForeignObject);
+  EXPECT_EQ(
+      code_of([&] {
+        static_cast<void>(backend->device(0).allocate(4, another->device(0).compute_stream()));
+      }),
+      ErrorCode::kForeignObject);
+}
+
+TEST_F(SpiStreams, DevicesAreNamedInOrder) {
+  const auto backend = make_backend(3, 0);
+  EXPECT_EQ(backend->device_count(), 3);
+  for (int index = 0; index < 3; ++index) {
+    EXPECT_EQ(backend->device_spec(index).index, index);
+    EXPECT_EQ(backend->device(index).index(), index);
+    EXPECT_EQ(backend->device(index).spec(), backend->device_spec(index));
+    EXPECT_EQ(backend->index_of(backend->device_spec(index)), index);
+  }
+  EXPECT_EQ(code_of([&] { static_cast<void>(backend->device(-1)); }), ErrorCode::kUnknownDevice);
+  const int next = backend->connections().host == 3 ? 4 : 3;
+  EXPECT_EQ(code_of([&] { static_cast<void>(backend->device(next)); }), ErrorCode::kUnknownDevice);
+}
+
+TEST_F(SpiStreams, LinksAreOfDevices) {
+  const auto backend = make_backend(3, 0);
+  const auto& links = backend->connections().links;
+  EXPECT_TRUE(links.empty() || links.size() == 3) << links.size() << " lists for 3 devices";
+  for (const std::vector<int>& linked : links) {
+    for (const int device : linked) EXPECT_TRUE(device >= 0 && device < 3) << device;
+  }
+}
+
+// The host keeps bytes, and copies in both directions wait for their events. A backend may be
+// without the host.
+TEST_F(SpiStreams, TheHostIsADeviceLikeTheOthers) {
+  const auto backend = make_backend(2, 0);
+  const std::optional<int> index = backend->connections().host;
+  if (!index) {
+    EXPECT_FALSE(backend->has_device(2));
+    return;
+  }
+  ASSERT_TRUE(*index >= 0 && *index <= 2) << *index;
+  Device& host = backend->device(*index);
+  EXPECT_EQ(host.index(), *index);
+  EXPECT_EQ(host.spec(), backend->device_spec(*index));
+  EXPECT_EQ(host.spec().type, "CPU");
+  EXPECT_EQ(backend->index_of(host.spec()), *index);
+  Bits bits(1);
+  const HostArray sent = random_array(DType::kInt32, 1000, bits);
+  Device& other = backend->device(*index == 0 ? 1 : 0);
+  const auto moved = [](const BufferView& from, Device& source, Device& target) {
+    const auto ready = source.create_event();
+    source.compute_stream().record(*ready);
+    Stream& stream = target.compute_stream();
+    stream.wait(*ready);
+    const BufferView to = view_of(target.allocate(from.bytes(), stream), from.dtype);
+    stream.copy(to, from);
+    return to;
+  };
+  const BufferView there = moved(upload(other, sent), other, host);
+  EXPECT_EQ(download(there), sent);
+  EXPECT_EQ(download(moved(there, host, other)), sent);
+}
+
+}  // namespace
+}  // namespace belfry::testing::spi::spi_stream_props
