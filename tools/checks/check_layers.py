@@ -30,8 +30,9 @@ THIRD_PARTIES = [
     (r"boost/context/", r"core/src/backend/"),
     (r"boost/container/", r"core/src/kernels/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
-    (r"nlohmann/", r"core/src/words/json\.cpp|"
-                   r"backends/sim/src/(log/trace_json|cluster/cluster_log|explore/verdict_json)_test"),
+    (r"nlohmann/",
+     r"core/src/words/json\.cpp|"
+     r"backends/sim/src/(cluster/cluster_log|explore/verdict_json|log/trace_json)_test"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"mpi\.h", r"core/extras/mpi/|proptests/mpi/|tools/bench/"),
