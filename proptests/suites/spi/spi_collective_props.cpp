@@ -4,6 +4,7 @@
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "belfry/testing/code_of.h"
+#include "belfry/testing/each_place.h"
 #include "suites/spi/spi_support.h"
 
 #include <gmock/gmock.h>
@@ -206,6 +207,13 @@ TEST_F(SpiCollectives, BroadcastCopiesTheRoot) {
     const DType dtype = static_cast<DType>(bits.below(kNumDTypes));
     const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
     Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+    for (int rank = 0; rank < drawn.size; ++rank) {
+      if (rank == drawn.root) continue;
+      CollectivePart& part = members.parts[static_cast<std::size_t>(rank)];
+      part.input = allocate(members.device(rank), dtype, drawn.count);  // Never read.
+      if (drawn.in_place) part.output = part.input;
+    }
+    hand_over(members, true);
     members.communicator->broadcast(drawn.root, members.parts);
     hand_over(members, false);
     for (int rank = 0; rank < members.size(); ++rank) {
@@ -254,41 +262,56 @@ TEST_F(SpiCollectives, FollowOneAnotherInOrder) {
   });
 }
 
+// Expects the refusal of an all-reduce if `spoil` has changed a part, at each place of three.
+template <class Spoil>
+void expect_refused(ErrorCode code, Members& members, const Spoil& spoil) {
+  at_each_place(3, [&](int odd) {
+    auto parts = members.parts;
+    spoil(parts, static_cast<std::size_t>(odd));
+    EXPECT_EQ(code_of([&] { members.communicator->all_reduce(ReduceOp::kSum, parts); }), code);
+  });
+}
+
 TEST_F(SpiCollectives, RefuseWhatDoesNotFit) {
+  using Parts = std::vector<CollectivePart>;
   Bits bits(1);
-  const auto inputs = inputs_of(DType::kFloat32, 2, 4, true, bits);
-  Members members = make_members(2, 0, inputs, 1, false);
+  const auto inputs = inputs_of(DType::kFloat32, 3, 4, true, bits);
+  Members members = make_members(3, 0, inputs, 1, false);
   Communicator& communicator = *members.communicator;
-  const auto sum = [&](std::vector<CollectivePart> parts) {
-    return code_of([&] { communicator.all_reduce(ReduceOp::kSum, parts); });
+  const auto refused = [&](ErrorCode code, const auto& spoil) {
+    expect_refused(code, members, spoil);
   };
-  auto parts = members.parts;
-  parts[1].input.count = 3;
-  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
-  parts = members.parts;
-  parts[1].input.dtype = DType::kInt32;
-  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
-  EXPECT_EQ(sum({members.parts[0]}), ErrorCode::kStructure);
-  EXPECT_EQ(sum({}), ErrorCode::kStructure);
+  refused(ErrorCode::kStructure, [](Parts& parts, std::size_t odd) { parts[odd].input.count = 3; });
+  refused(ErrorCode::kStructure,
+          [](Parts& parts, std::size_t odd) { parts[odd].output.count = 3; });
+  refused(ErrorCode::kStructure,
+          [](Parts& parts, std::size_t odd) { parts[odd].input.dtype = DType::kInt32; });
+  refused(ErrorCode::kStructure, [](Parts& parts, std::size_t odd) {
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(odd));
+  });
+  refused(ErrorCode::kStructure, [](Parts& parts, std::size_t) { parts.clear(); });
+  refused(ErrorCode::kInvalidArgument,
+          [](Parts& parts, std::size_t odd) { parts[odd].stream = parts[(odd + 1) % 3].stream; });
   // Two collectives in a call. The second lacks a part, has a different type, or is impossible.
-  parts = members.parts;
-  parts.push_back(parts[0]);
-  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
-  parts.push_back(parts[1]);
-  parts[2].input.dtype = parts[2].output.dtype = DType::kInt32;
-  parts[3].input.dtype = parts[3].output.dtype = DType::kInt32;
-  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
-  parts[2] = parts[3] = members.parts[0];
-  EXPECT_EQ(sum(parts), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code_of([&] { communicator.broadcast(2, members.parts); }),
-            ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code_of([&] { communicator.broadcast(-1, members.parts); }),
-            ErrorCode::kInvalidArgument);
+  refused(ErrorCode::kStructure,
+          [](Parts& parts, std::size_t odd) { parts.push_back(parts[odd]); });
+  refused(ErrorCode::kStructure, [](Parts& parts, std::size_t) {
+    parts.insert(parts.end(), parts.begin(), parts.begin() + 3);
+    for (std::size_t i = 3; i < 6; ++i) {
+      parts[i].input.dtype = parts[i].output.dtype = DType::kInt32;
+    }
+  });
+  refused(ErrorCode::kInvalidArgument,
+          [](Parts& parts, std::size_t odd) { parts.insert(parts.end(), 3, parts[odd]); });
+  for (const int root : {3, -1}) {
+    EXPECT_EQ(code_of([&] { communicator.broadcast(root, members.parts); }),
+              ErrorCode::kInvalidArgument);
+  }
   const auto integers = inputs_of(DType::kInt32, 2, 4, true, bits);
   Members whole = make_members(2, 0, integers, 1, false);
   EXPECT_EQ(code_of([&] { whole.communicator->all_reduce(ReduceOp::kMean, whole.parts); }),
             ErrorCode::kIntegerMean);
-  // Nothing of the refused call was enqueued.
+  // Nothing of the refused calls was enqueued.
   communicator.all_reduce(ReduceOp::kSum, members.parts);
   hand_over(members, false);
   EXPECT_EQ(download(members.output(1)),
@@ -376,6 +399,7 @@ TEST_F(SpiCollectives, AreAmongDistinctDevicesThereAre) {
   EXPECT_EQ(make({0, 0}), ErrorCode::kDuplicateDevice);
   const int next = backend->connections().host == 2 ? 3 : 2;
   EXPECT_EQ(make({0, next}), ErrorCode::kUnknownDevice);
+  EXPECT_EQ(make({-1}), ErrorCode::kUnknownDevice);
 }
 
 TEST_F(SpiCollectives, KnowTheirRanks) {
@@ -385,6 +409,24 @@ TEST_F(SpiCollectives, KnowTheirRanks) {
   EXPECT_EQ(communicator->size(), 2);
   const auto ranks = communicator->local_ranks();
   EXPECT_EQ(std::vector<int>(ranks.begin(), ranks.end()), (std::vector<int>{0, 1}));
+}
+
+// Rank 0 is device 2, and rank 1 is device 0.
+TEST_F(SpiCollectives, FollowTheListAndNotTheIndices) {
+  Bits bits(1);
+  Members members = make_members(3, 0, inputs_of(DType::kInt32, 3, 1, true, bits), 2, false);
+  const int devices[] = {2, 0};
+  const auto communicator = members.backend->communicator(devices);
+  std::vector<CollectivePart> parts{members.parts[2], members.parts[0]};
+  communicator->all_gather(parts);
+  hand_over(members, false);
+  HostArray expected = members.inputs[2];
+  expected.bytes.insert(expected.bytes.end(), members.inputs[0].bytes.begin(),
+                        members.inputs[0].bytes.end());
+  EXPECT_EQ(download(members.output(2)), expected);
+  EXPECT_EQ(download(members.output(0)), expected);
+  parts[0].stream = members.parts[1].stream;
+  EXPECT_EQ(code_of([&] { communicator->all_gather(parts); }), ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -245,6 +245,10 @@ TEST_F(SpiStreams, RefuseWhatIsOutOfBounds) {
   BufferView shorter = view;
   shorter.count = 3;
   EXPECT_EQ(code_of([&] { stream.copy(view, shorter); }), ErrorCode::kShape);
+  longer.count = SIZE_MAX / 4 + 2;  // Its bytes wrap around to 4.
+  EXPECT_EQ(code_of([&] { stream.read(words, longer); }), ErrorCode::kOutOfBounds);
+  fill.outputs = {BufferView{}};
+  EXPECT_EQ(code_of([&] { stream.launch(fill); }), ErrorCode::kInvalidArgument);
 }
 
 // The word from byte 2 on lies in a buffer of four: the start is the mistake.
