@@ -20,7 +20,7 @@ MAX_COLUMNS = 100
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "backends", "core",
              "docs", "proptests", "tools"}
 # The most lines, parameters and pure virtuals.
-FILE, TEST_FILE, PUBLIC_HEADER = 400, 600, 250
+FILE, TEST_FILE, PUBLIC_HEADER = 400, 600, 300
 FUNCTION, PARAMETERS, PURE_VIRTUALS = 60, 6, 8
 # A vendor chooses the parameters, and the verbs take up to eight arguments.
 MORE_PARAMETERS = re.compile(r"(cuda|nccl)[A-Z]|operator$")

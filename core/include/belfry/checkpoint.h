@@ -16,7 +16,9 @@ namespace belfry {
 
 /// Options of a restore.
 struct RestoreOptions {
-  SumSplit sums = SumSplit::kFirst;  ///< How the total of a replica-local sum is split.
+  /// How the total of a replica-local sum is split: kFirst gives replica 0 everything and is exact,
+  /// kDivide gives each replica a share and may round.
+  SumSplit sums = SumSplit::kFirst;
   CallSite site = CallSite::here();  ///< The call, for messages.
 };
 
@@ -28,15 +30,26 @@ template <>
 inline constexpr bool kPrints<RestoreOptions> = true;
 }  // namespace detail
 
-/// Variables of a strategy, saved to a file and restored from a file by name. The number of
-/// replicas may differ between the save and the restore (SEM-54 to SEM-56).
+/// Saves variables of a strategy to a file, and restores them by name, also on another number of
+/// replicas (SEM-54 to SEM-56).
+///
+///   Checkpoint checkpoint(strategy);
+///   checkpoint.add(weights).add(step);      // Variables with names.
+///   checkpoint.save("model.belfry");
+///   checkpoint.restore("model.belfry");     // In this job or a later one.
+///
+/// The strategy outlives the checkpoint. A file appears as a whole, or the former one stays. Over
+/// several processes all save and restore together, and process 0 writes and reads the file.
 class Checkpoint {
  public:
-  /// The strategy must outlive the checkpoint.
+  /// Without variables.
   explicit Checkpoint(Strategy& strategy) : strategy_(strategy) {}
 
-  /// Adds a variable. Throws: InvalidArgumentError (kInvalidArgument) if the checkpoint has a
-  /// variable of the same name, (kVariableEmpty); ContextError (kOtherStrategy).
+  /// Adds a variable.
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument): the checkpoint has a variable of the same name;
+  /// - InvalidArgumentError (kVariableEmpty): a handle that names no variable;
+  /// - ContextError (kOtherStrategy): a variable of another strategy.
   template <class T>
   Checkpoint& add(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     if constexpr (detail::require_nest<T>()) {
@@ -47,27 +60,32 @@ class Checkpoint {
     return *this;
   }
 
-  /// The contents of a save: the value of each mirrored variable, and for each replica-local
-  /// variable the result of a read. Context: cross-replica. Order: blocks the host until all values
-  /// are computed.
-  /// Throws: as Strategy::read; InvalidArgumentError (kInvalidArgument) if two parts of variables
-  /// would have the same name; VariableMismatchError (kVariableMismatch) for a value that no
-  /// restore could give back (SEM-55).
+  /// The contents of a save, in memory: the value of each mirrored variable, and the result of a
+  /// read of each replica-local variable.
+  /// Order: blocks the host until all values are computed.
+  /// Throws:
+  /// - the errors of Strategy::read;
+  /// - InvalidArgumentError (kInvalidArgument): two parts of variables would have the same name;
+  /// - VariableMismatchError (kVariableMismatch): a value that no restore could give back (SEM-55).
   TensorFile contents(CallSite site = CallSite::here());
-  /// Saves the contents to a file, which belongs to this job afterwards (SEM-138). Throws: as
-  /// contents, and as TensorFile::write; InvalidArgumentError (kFile) if another job has saved to
-  /// the file since this job saved or restored the file.
+  /// Saves the contents to a file, which belongs to this job afterwards (SEM-138).
+  /// Order: blocks the host until the file is written.
+  /// Throws:
+  /// - the errors of contents, and of TensorFile::write;
+  /// - InvalidArgumentError (kFile): another job has saved to the file since this job saved or
+  ///   restored the file.
   void save(const std::filesystem::path& path, CallSite site = CallSite::here());
 
-  /// Gives all variables their values in the file, or none. All other arrays are ignored.
-  /// Context: cross-replica. Order: copies to devices are enqueued; blocks the host to divide sums
-  /// of tensors.
-  /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError
-  /// (kVariableMismatch) with a list of all arrays missing in the file, of a different type or
-  /// shape in the file, or with booleans besides 0 and 1, and of the arrays of the file that no
-  /// variable asks for if some array is missing; DeviceError (kOutOfMemory);
-  /// InvalidArgumentError (kInvalidArgument) if processes restore different contents; from a path
-  /// also InvalidArgumentError (kFileFormat).
+  /// Gives all variables their values in the file, or none; ignores all other arrays of the file.
+  /// Order: copies to devices are enqueued; blocks the host to divide sums of tensors.
+  /// Throws:
+  /// - ContextError (kWrongContext, kOtherStrategy): inside a replica or another strategy;
+  /// - VariableMismatchError (kVariableMismatch), with a list: arrays that are missing in the file,
+  ///   have another type or shape there, or hold booleans besides 0 and 1; if arrays are missing,
+  ///   also the arrays of the file that no variable asks for;
+  /// - InvalidArgumentError (kInvalidArgument): processes restore different contents;
+  /// - InvalidArgumentError (kFileFormat): the file cannot be read;
+  /// - DeviceError (kOutOfMemory).
   void restore(const TensorFile& file, const RestoreOptions& options = {});
   void restore(const std::filesystem::path& path, const RestoreOptions& options = {});
 

@@ -27,14 +27,28 @@
 
 namespace belfry {
 
-/// The verbs of code outside the replicas: in merge_fn, and between runs through
-/// `Strategy::cross_replica()`. Errors of every verb:
-/// - ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy (SEM-14);
-/// - InvalidArgumentError (kVariableEmpty) for a handle that names no variable, (kForeignObject)
-///   for tensors of another backend;
-/// - DeviceError (kOutOfMemory) without room for tensors that the verb makes or copies;
-/// - UnsupportedError (kUnsupported) for operations that the devices lack;
-/// - StrategyError (kStrategyContract) if a user's strategy breaks a rule of its hooks.
+/// Combines and changes the values of all replicas. A merge function gets the context as its first
+/// argument; between runs `strategy.cross_replica()` returns the context.
+///
+///   replica.merge_call(
+///       [&](CrossReplicaContext& cross, const PerReplica<double>& gradients) {
+///         const Mirrored<double> mean = cross.reduce(ReduceOp::kMean, gradients);
+///         cross.update(weight, [](double& w, double g) { w -= 0.1 * g; }, mean);
+///       },
+///       gradient);
+///
+/// Work on tensors is enqueued on streams of the devices, in the order of the calls; the host does
+/// not block unless a verb says so.
+/// Errors of every verb:
+/// - ContextError (kWrongContext): inside a replica; (kOtherStrategy): inside another strategy, or
+///   for its variables (SEM-14);
+/// - InvalidArgumentError (kVariableEmpty): a handle that names no variable;
+/// - InvalidArgumentError (kForeignObject): tensors of another backend;
+/// - InvalidArgumentError (kInvalidArgument): a PerReplica or Mirrored of another number of
+///   replicas, or a default-constructed tensor;
+/// - DeviceError (kOutOfMemory): no room for tensors that the verb makes or copies;
+/// - UnsupportedError (kUnsupported): operations that the devices lack;
+/// - StrategyError (kStrategyContract): a user's strategy breaks a rule of its hooks.
 class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>,
                             public detail::AxisVerbs<CrossReplicaContext>,
                             public detail::NotInMerges {
@@ -51,17 +65,22 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// The devices of the replicas, in replica order.
   std::vector<DeviceSpec> devices() const;
 
-  /// Runs `fn(ReplicaContext&, component of each argument...)` on every replica; see Strategy::run.
-  /// Throws, beside the exceptions of replicas and merges: ContextError (kStrategyBusy) while
-  /// another thread runs this strategy, or runs on a backend that is for one thread at a time
-  /// (SEM-9), (kWrongContext, kOtherStrategy) inside a replica or another strategy (SEM-14),
-  /// (kRunFailed) if code threw ReplicaCancelled while no run had failed (SEM-7);
-  /// InvalidArgumentError (kInvalidArgument) for a PerReplica or Mirrored of another number of
-  /// replicas (SEM-13), or if no replica can take part (SEM-90); MergeMismatchError (SEM-5);
-  /// VariableMismatchError (kVariableMismatch) if replicas made different variables (SEM-48);
-  /// DeviceError (kOutOfMemory) without room for stacks, (kDeadlock, kStackOverflow);
-  /// UnsupportedError (kUnsupported) without threads for replicas; StrategyError
-  /// (kStrategyContract) if a strategy breaks a rule of its hooks.
+  /// Calls `fn(ReplicaContext&, const A&...)` once on every replica, and returns the results by
+  /// replica; see Strategy::run.
+  ///
+  ///   PerReplica<R> run(F fn, A... args);
+  ///   PerReplica<R> run(RunOptions options, F fn, A... args);
+  ///
+  /// Order: blocks the host until all replicas have ended; device work may still be running.
+  /// Throws, beside exceptions of replicas and errors of their merges:
+  /// - ContextError (kStrategyBusy): another thread runs this strategy, or a backend for one thread
+  ///   at a time (SEM-9);
+  /// - ContextError (kRunFailed): code threw ReplicaCancelled, and no replica had failed (SEM-7);
+  /// - InvalidArgumentError (kInvalidArgument): no replica can take part (SEM-90);
+  /// - VariableMismatchError (kVariableMismatch): replicas made different variables (SEM-48);
+  /// - DeviceError (kOutOfMemory): no room for the stacks of replicas;
+  /// - DeviceError (kDeadlock, kStackOverflow): every agent waits; a stack was too small;
+  /// - UnsupportedError (kUnsupported): no threads for the replicas.
   Verb<detail::calls::Run> run{*this};
   template <class F, class... Args>
   auto run_at(const RunOptions& options, const F& fn, const Args&... args) {
@@ -72,11 +91,14 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     return run_at(RunOptions{.concurrent = true, .site = site}, fn, args...);
   }
 
-  /// The reduction over all replicas, the same on each (SEM-30 to SEM-36; SEM-120 and SEM-122).
-  /// Order: host leaves at once; tensors are enqueued on communication streams, after the work that
-  /// made them and before later work of compute streams; the host does not block.
-  /// Throws: StructureMismatchError (kStructure); InvalidArgumentError (kIntegerMean), (kDType) for
-  /// bool, (kInvalidArgument) for another number of replicas or a default-constructed tensor.
+  /// Reduces the components of a PerReplica, leaf by leaf; the result is the same on every replica
+  /// (SEM-30 to SEM-36, SEM-120, SEM-122).
+  /// Order: host leaves at once. Tensors on communication streams, after the work that made them
+  /// and before later work of compute streams.
+  /// Throws:
+  /// - StructureMismatchError (kStructure): structures or lengths of components differ;
+  /// - InvalidArgumentError (kIntegerMean): the mean of integers;
+  /// - InvalidArgumentError (kDType): bool.
   using DestinationVerbs<CrossReplicaContext>::reduce;
   using AxisVerbs<CrossReplicaContext>::reduce;
   template <class T>
@@ -91,11 +113,10 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
       return detail::Refused();
     }
   }
-  /// The same by a user-defined reduction, on replica 0's device; the result on every replica
-  /// (SEM-38).
-  /// Order: as the reduction; copies of tensors are enqueued.
-  /// Throws: exceptions of the reduction; StructureMismatchError; InvalidArgumentError
-  /// (kInvalidArgument) as above.
+  /// Folds the components by a reduction of the user, on replica 0's device; the result is copied
+  /// to every replica (SEM-38).
+  /// Order: calls the functions of the reduction on this thread; copies of tensors are enqueued.
+  /// Throws: exceptions of the reduction; StructureMismatchError (kStructure).
   template <class R, class T>
     requires Reduction<R, T>
   Mirrored<ReductionResult<R, T>> reduce(const R& reduction, const PerReplica<T>& value,
@@ -106,20 +127,22 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
       return detail::mirror(core_, detail::fold_values(core_, reduction, all, site));
     });
   }
-  /// MEAN of a value that all replicas share is the value itself; SUM does not compile (SEM-34).
+  /// Returns the value: the mean of a value that all replicas share. SUM does not compile (SEM-34).
   template <class T>
   Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value, CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
     detail::require_replicas(core_, value.size(), site);
     return value;
   }
-  /// `batch_reduce(op, values...)`: a tuple of the reductions of each value, in order. The
-  /// reduction of a `std::pair` of a value and its destination is a MirroredOn; a `std::vector` of
-  /// pairs of one type gives a vector.
-  /// Order: all values are one reduction of the strategy, or one reduction for each set of
-  /// participating replicas; then as reduce.
-  /// Throws: as reduce, with and without a destination; numbers of replicas, destinations and
-  /// structures are checked before anything is reduced.
+  /// Reduces several values at once, for fewer collectives, and returns a tuple in their order.
+  ///
+  ///   std::tuple<Mirrored<T>...> batch_reduce(ReduceOp op, PerReplica<T>... values);
+  ///
+  /// A `std::pair` of a value and its destination gives a MirroredOn; a `std::vector` of pairs of
+  /// one type gives a vector. All values are one reduction of the strategy, or one for each set of
+  /// participating replicas.
+  /// Order, Throws: as reduce, with and without a destination. All arguments are checked before
+  /// anything is reduced.
   Verb<detail::calls::BatchReduce> batch_reduce{*this};
   template <class... V>
   auto batch_reduce_at(CallSite site, ReduceOp op, const V&... values) {
@@ -130,9 +153,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     return detail::batch_reduce(core_, op, site, values...);
   }
 
-  /// The value on every replica; tensors are copied to each device (SEM-114). Order: copies are
-  /// enqueued on compute streams.
-  /// Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
+  /// Gives every replica the value; tensors are copied to each device (SEM-114).
+  /// Order: copies are enqueued on compute streams.
   using DestinationVerbs<CrossReplicaContext>::broadcast;
   template <class T>
   Mirrored<T> broadcast(const T& value, CallSite site = CallSite::here()) {
@@ -141,21 +163,27 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
                                     [&](const T& first) { return detail::mirror(core_, first); });
   }
 
-  /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on the
-  /// component's device. A Mirrored argument or a variable gives the component for the same device,
-  /// a MirroredOn on a single device the value (SEM-41). `update(options, ...)` takes
-  /// UpdateOptions. Returns the results of fn, mirrored.
-  /// Order: fn is called on the calling thread, for each component in turn; its work on tensors
-  /// and copies of arguments are enqueued on compute streams. The host blocks only if fn does.
-  /// Throws: exceptions of fn; ContextError (kOtherStrategy) for a variable of another strategy,
-  /// also as an argument, (kWrongContext) inside the function of another update (SEM-41);
-  /// VariableMismatchError (kMirroredDiverged) if the backend compares components (SEM-11), and
-  /// host values of a mirrored variable, shapes of its tensors, or the same of results, differ;
-  /// InvalidArgumentError (kDestination) for a variable, or a MirroredOn on several devices,
-  /// without a component for the device, (kInvalidArgument) for a Mirrored of another number of
-  /// replicas or a Variable that is replica-local; UnsupportedError (kUnsupported) if the strategy
-  /// copies results (SEM-113) of a type that cannot be copied. After an error no component has
-  /// changed; in place, the variable has no value then, and every use throws the error (SEM-42).
+  /// Calls `fn(component, args...)` for each component of a variable, on the component's device,
+  /// and returns the results.
+  ///
+  ///   Mirrored<R> update(V variable, F fn, A... args);    // Nothing if fn returns void.
+  ///   Mirrored<R> update(UpdateOptions options, V variable, F fn, A... args);
+  ///
+  /// A Mirrored argument or a variable gives fn the component for the same device, and a MirroredOn
+  /// on a single device its value (SEM-41). If fn throws, no component has changed; with `in_place`
+  /// the variable is without a value, and each use of the variable throws the same error (SEM-42).
+  /// Order: calls fn on this thread, for one component after the other; its work on tensors and
+  /// copies of arguments are enqueued on compute streams. The host blocks only if fn does.
+  /// Throws:
+  /// - exceptions of fn;
+  /// - ContextError (kWrongContext): inside the function of another update;
+  /// - VariableMismatchError (kMirroredDiverged): the backend compares components, and host values
+  ///   or shapes of tensors differ between components of a mirrored variable or between results
+  ///   (SEM-11);
+  /// - InvalidArgumentError (kDestination): an argument without a component for the device;
+  /// - InvalidArgumentError (kInvalidArgument): a replica-local variable as an argument;
+  /// - UnsupportedError (kUnsupported): the strategy copies results, and their type cannot be
+  ///   copied (SEM-113).
   Verb<detail::calls::Update> update{*this};
   template <class V, class F, class... Args>
   auto update_at(const auto& place, const V& variable, const F& fn, const Args&... args) {
@@ -163,7 +191,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     return detail::update_components(core_, *this, options, variable, fn, args...);
   }
 
-  /// The same, but returns the results of all calls in a vector, in the order of the components.
+  /// Does the same as update, and returns the results of all calls in the order of the components.
+  ///
+  ///   std::vector<R> update_each(V variable, F fn, A... args);
   Verb<detail::calls::UpdateEach> update_each{*this};
   template <class V, class F, class... Args>
   auto update_each_at(const auto& place, const V& variable, const F& fn, const Args&... args) {
@@ -171,12 +201,14 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     return detail::update_each_component(core_, *this, options, variable, fn, args...);
   }
 
-  /// `update_non_slot(devices, fn, args...)` calls `fn(args...)` once on each of `devices`, with
-  /// arguments as in update, and returns the results as a MirroredOn (SEM-41).
-  /// Order: as update, for each device in turn, in the order of `devices`.
-  /// Throws: as update; InvalidArgumentError (kDestination) for a device of another strategy,
-  /// (kNoDevices) for an empty list, (kDuplicateDevice) for a repeated device, all before fn is
-  /// called.
+  /// Calls `fn(args...)` once on each of these devices, in their order, and returns the results.
+  ///
+  ///   MirroredOn<R> update_non_slot(std::vector<DeviceSpec> devices, F fn, A... args);
+  ///
+  /// Arguments, Order: as update.
+  /// Throws, beside the errors of update, before fn is called:
+  /// - InvalidArgumentError (kDestination): a device of another strategy;
+  /// - InvalidArgumentError (kNoDevices, kDuplicateDevice): an empty list, or a device twice.
   Verb<detail::calls::UpdateNonSlot> update_non_slot{*this};
   template <class F, class... Args>
   auto update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
@@ -185,10 +217,10 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     return detail::update_devices(core_, *this, site, devices, fn, args...);
   }
 
-  /// Gives every component of a replica-local variable this value: a sum is then the value times
+  /// Sets every component of a replica-local variable to `value`: a sum then reads as `value` times
   /// the number of components (SEM-57).
   /// Order: copies of tensors are enqueued.
-  /// Throws: ContextError (kOtherStrategy), also (kWrongContext) inside an update (SEM-41).
+  /// Throws: ContextError (kWrongContext) inside an update (SEM-41).
   template <class T>
   void assign_each(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& value,
                    CallSite site = CallSite::here()) {
@@ -196,10 +228,13 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     detail::put_components(core_, state, detail::value_for_each(core_, state.info, value), site,
                            [&value](int) { return value; });
   }
-  /// Makes this total the sum of the components of a replica-local variable (SEM-57).
+  /// Sets the components of a replica-local variable such that their sum is `total` (SEM-57).
   /// Order: blocks the host to divide tensors.
-  /// Throws: as assign_each; InvalidArgumentError (kInvalidArgument) for a variable that is not
-  /// read as a sum or an invalid SumSplit, (kDType) for bool.
+  /// Throws:
+  /// - ContextError (kWrongContext): inside an update;
+  /// - InvalidArgumentError (kInvalidArgument): a variable that is not read as a sum, or an invalid
+  ///   SumSplit;
+  /// - InvalidArgumentError (kDType): bool.
   template <class T>
   void assign_total(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& total,
                     SumSplit split = SumSplit::kFirst, CallSite site = CallSite::here()) {
@@ -214,11 +249,12 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     }
   }
 
-  /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on the device of
-  /// replica k mod N, with arguments as in update; every replica has a list of results, possibly
-  /// empty (SEM-123).
-  /// Order: fn is called on the calling thread, for each element in turn; otherwise as update.
-  /// Throws: exceptions of fn; for arguments as update.
+  /// Calls `fn(element, args...)` for each element, element k on the device of replica k mod N, and
+  /// returns each replica's results, possibly an empty list (SEM-123).
+  ///
+  ///   PerReplica<std::vector<R>> map(std::vector<X> elements, F fn, A... args);
+  ///
+  /// Arguments, Order: as update. Throws: exceptions of fn; the errors of update for arguments.
   Verb<detail::calls::Map> map{*this};
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {

@@ -26,10 +26,16 @@ namespace belfry {
 /// Whether to keep a last batch that is not full.
 enum class Remainder : std::uint8_t { kKeep, kDrop };
 
-/// A recipe for a sequence of elements of any copyable type; each loop reads the elements anew
-/// (SEM-92). Copies share the recipe. Methods return new datasets and read nothing.
-/// Throws: InvalidArgumentError (kInvalidArgument) for numbers out of range. Loops throw exceptions
-/// of the functions that they call.
+/// A recipe for a sequence of elements of any copyable type.
+///
+///   const auto batches = Dataset<int>::range(10).shuffle(7).batch(4);
+///   for (const std::vector<int>& batch : batches) train(batch);      // Sizes 4, 4 and 2.
+///   for (const auto& shares : strategy.distribute_dataset(batches, options)) {...}
+///
+/// Methods return new datasets and read nothing; each loop reads the elements anew (SEM-92). Copies
+/// share the recipe.
+/// Throws: InvalidArgumentError (kInvalidArgument) for numbers out of range. A loop throws
+/// exceptions of the functions that it calls.
 template <class T>
 class Dataset : public detail::DatasetFacts {
  public:
@@ -47,14 +53,14 @@ class Dataset : public detail::DatasetFacts {
     return Dataset(std::move(recipe),
                    [shared](std::uint64_t) -> Reader { return detail::ElementReader<T>(shared); });
   }
-  /// The elements of readers. `start()` is called for each loop and returns a function that returns
-  /// the next element as `std::optional<T>`.
+  /// The elements of a function: each loop calls `start()` for a reader, which returns the next
+  /// element as `std::optional<T>`, and nothing at the end.
   template <class F>
   static Dataset from_generator(F start) {
     return Dataset({{"from_generator(unseen)", false}}, detail::generated<T>(std::move(start)));
   }
-  /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`. Throws: InvalidArgumentError (kInvalidArgument) for a
-  /// negative count.
+  /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a negative count.
   template <class F>
   static Dataset tabulate(std::int64_t count, F fn, CallSite site = CallSite::here()) {
     detail::require_at_least(0, count, "the count of tabulate", site);
@@ -67,7 +73,8 @@ class Dataset : public detail::DatasetFacts {
   static Dataset tabulate(Args&&... /*arguments*/) {
     return detail::tabulated_without_count<Dataset, Args...>();
   }
-  /// 0, 1, ..., count - 1. Throws: as tabulate.
+  /// 0, 1, ..., count - 1.
+  /// Throws: as tabulate.
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())
     requires std::integral<T>
   {
@@ -114,10 +121,12 @@ class Dataset : public detail::DatasetFacts {
     }
   }
 
-  /// Batches of `size` elements; the last batch has the rest. BatchOf gives the type.
-  /// Throws: InvalidArgumentError (kInvalidArgument) if `size` is below 1; at reading
-  /// StructureMismatchError (kStructure) if maps differ in their keys, InvalidArgumentError
-  /// (kShape) if tensors differ in shape (SEM-93).
+  /// Batches of `size` elements; the last batch has the rest, or is dropped. BatchOf gives the
+  /// type: a vector of numbers, a tensor with one more extent, a structure of batches.
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument): `size` is below 1;
+  /// - StructureMismatchError (kStructure), at reading: maps differ in their keys;
+  /// - InvalidArgumentError (kShape), at reading: tensors differ in shape (SEM-93).
   Dataset<BatchOf<T>> batch(std::int64_t size, Remainder remainder = Remainder::kKeep,
                             CallSite site = CallSite::here()) const {
     detail::require_at_least(1, size, "the size of a batch", site);
@@ -128,8 +137,9 @@ class Dataset : public detail::DatasetFacts {
                                });
   }
   /// The same rows in batches of `sizes`, used cyclically; a size may be 0. A batch with fewer rows
-  /// than its size is the last. Throws: InvalidArgumentError (kInvalidArgument) if a size is
-  /// negative or all are 0; at reading as `batch`.
+  /// than its size is the last.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if a size is negative or all are 0; at
+  /// reading, the errors of `batch`.
   Dataset rebatch(std::vector<std::int64_t> sizes, Remainder remainder = Remainder::kKeep,
                   CallSite site = CallSite::here()) const
     requires(detail::is_batch<T>())
@@ -143,8 +153,8 @@ class Dataset : public detail::DatasetFacts {
                    });
   }
   /// Declares that batches have `size` rows, for instance after a `map` that keeps the rows.
-  /// `batch` declares the size itself. Throws: InvalidArgumentError (kInvalidArgument) if `size` is
-  /// below 1.
+  /// `batch` declares the size itself.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if `size` is below 1.
   Dataset with_batch_size(std::int64_t size, CallSite site = CallSite::here()) const
     requires(detail::is_batch<T>())
   {
@@ -153,7 +163,7 @@ class Dataset : public detail::DatasetFacts {
   }
 
   /// All elements in an order drawn from `seed`: the same order in every loop, a new order in each
-  /// repetition of a later `repeat`. All elements are in memory at once.
+  /// repetition of a later `repeat`. Holds all elements in memory at once.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a dataset without end.
   Dataset shuffle(std::uint64_t seed, CallSite site = CallSite::here()) const {
     if (is_endless()) detail::throw_endless("shuffle", site);
@@ -172,13 +182,13 @@ class Dataset : public detail::DatasetFacts {
   Dataset repeat() const {
     return repeated(std::nullopt, {recipe().then("repeat", {}), true, batch_size()});
   }
-  /// The elements of repetition `epoch` of `repeat`, for loops that count epochs themselves.
+  /// The elements of repetition `epoch` of a `repeat`, for loops that count epochs themselves.
   Dataset epoch(std::uint64_t epoch) const {
     return Dataset({recipe().then_numbered("epoch", epoch), is_endless(), batch_size()},
                    [start = start_, epoch](std::uint64_t own) { return (*start)(own + epoch); });
   }
 
-  /// `take`: the first `count` elements. `skip`: the elements after the first `count`.
+  /// The first `count` elements.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a negative count.
   Dataset take(std::int64_t count, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, count, "the count of take", site);
@@ -187,7 +197,8 @@ class Dataset : public detail::DatasetFacts {
                      return detail::TakeReader<T>((*start)(epoch), count);
                    });
   }
-  /// The elements after the first `count`. Throws: as take.
+  /// The elements after the first `count`.
+  /// Throws: as take.
   Dataset skip(std::int64_t count, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, count, "the count of skip", site);
     return Dataset({recipe().then_skip(count), is_endless(), batch_size()},
@@ -195,7 +206,7 @@ class Dataset : public detail::DatasetFacts {
                      return detail::SkipReader<T>((*start)(epoch), count, 0);
                    });
   }
-  /// Every `count`-th element, from number `index` on: the part of a worker.
+  /// Every `count`-th element, from number `index` on, for worker `index` of `count`.
   /// Throws: InvalidArgumentError (kInvalidArgument) unless 0 <= index < count.
   Dataset shard(std::int64_t count, std::int64_t index, CallSite site = CallSite::here()) const {
     detail::require_shard(count, index, site);
@@ -214,8 +225,9 @@ class Dataset : public detail::DatasetFacts {
         });
   }
 
-  /// The same elements under a name: words about what the functions of the program read, such as a
-  /// file and a seed. Several processes compare the words in place of functions (SEM-185).
+  /// The same elements under a name, in words: the file and the seed of the elements, for example.
+  /// Several processes compare the names of their datasets, because functions cannot be compared
+  /// (SEM-185).
   Dataset named(const std::string& name) const {
     return with({{"\"" + name + "\"", true}, is_endless(), batch_size()});
   }

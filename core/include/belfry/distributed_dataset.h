@@ -25,17 +25,29 @@
 
 namespace belfry {
 
-/// The steps of a dataset on a strategy's replicas. Each loop reads the dataset anew and gives a
-/// PerReplica for each step, as an argument of `run`. Tensors are on the replicas' devices. Made by
-/// `Strategy::distribute_dataset`; the strategy must outlive the dataset and its iterators.
-/// Context: cross-replica; elements are made with replica 0's device current.
+/// The steps of a training: each step is a PerReplica with a share of the data for each replica.
+///
+///   const auto steps = strategy.distribute_dataset(
+///       Dataset<float>::from(examples).batch(64), {.end_of_data = EndOfData::kMaskReplicas});
+///   for (const PerReplica<std::vector<float>>& shares : steps) {
+///     strategy.run([](ReplicaContext& replica, const std::vector<float>& share) {...}, shares);
+///   }
+///
+/// Each loop reads the dataset anew. Tensors are on the replicas' devices. The strategy outlives
+/// the dataset and its iterators. Loops run outside replicas; elements are made with replica 0's
+/// device current.
 /// Order: copies to devices are enqueued; the host blocks only inside the dataset's functions
 /// (SEM-97).
-/// Throws: ContextError (kWrongContext, kOtherStrategy) in a replica or another strategy. At
-/// construction: InvalidArgumentError (kInvalidArgument) for options out of range, elements that
-/// are no batches, and global batches that are too small. In a loop: exceptions of the dataset's
-/// functions, StructureMismatchError (kStructure) and InvalidArgumentError (kShape,
-/// kInvalidArgument) for batches that cannot be split, DeviceError (kOutOfMemory).
+/// Throws at construction:
+/// - ContextError (kWrongContext, kOtherStrategy): in a replica or another strategy, also in a
+///   loop;
+/// - InvalidArgumentError (kInvalidArgument): options out of range, elements that are no batches,
+///   or global batches that are too small.
+/// Throws in a loop:
+/// - exceptions of the dataset's functions;
+/// - StructureMismatchError (kStructure), InvalidArgumentError (kShape, kInvalidArgument): batches
+///   that cannot be split;
+/// - DeviceError (kOutOfMemory).
 template <class B>
 class DistributedDataset {
  public:
@@ -57,8 +69,9 @@ class DistributedDataset {
 /// The sizes of the shares of a global batch: one size for each replica of each worker, in the
 /// order in which worker `worker` uses the sizes, cyclically (SEM-95). The sizes add up to
 /// `global_batch` and differ by at most 1. Every worker reads its own share of the data; in each
-/// step the sizes used by all workers together add up to `global_batch` too. Throws:
-/// InvalidArgumentError (kInvalidArgument) if a count is below 1, or if `worker` is out of range.
+/// step the sizes used by all workers together add up to `global_batch` too.
+/// Throws: InvalidArgumentError (kInvalidArgument) if a count is below 1, or if `worker` is out of
+/// range.
 std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global_batch, int num_workers,
                                                  int replicas_per_worker, int worker,
                                                  CallSite site = CallSite::here());

@@ -30,15 +30,27 @@ class ReplicaRunner;
 struct DefaultContext;
 }  // namespace detail
 
-/// The verbs of a replica function. The runner makes one context for each replica of a run; a
-/// context is valid inside the replica function only (SEM-14). Every verb that merges also takes a
-/// MergeTag as its first argument (SEM-132). Errors of every merge:
-/// - A merge through a context that is not current throws ContextError (kMergeNested).
-/// - If replicas do not meet, `run` throws MergeMismatchError (kMergeMissing, kMergePlaces,
-///   kMergeKinds, kMergeTypes; SEM-5), or kMergeUnnamed if the strategy requires names (SEM-133).
-/// - If the run fails, pending merges and later calls throw ReplicaCancelled in each replica, and
-///   `run` throws the cause (SEM-7). The default strategy has no run: its merges are executed at
-///   the call and throw the cause directly (SEM-16).
+/// The first argument of a replica function: the replica's number and device, and the verbs by
+/// which replicas meet.
+///
+///   strategy.run([](ReplicaContext& replica) {
+///     const double x = 1.0 + replica.replica_id();
+///     const double sum = replica.all_reduce(ReduceOp::kSum, x);    // 3 on both of two replicas.
+///     const double largest = replica.merge_call(
+///         [](CrossReplicaContext&, const PerReplica<double>& xs) { return xs[1]; }, x);    // 2.
+///   });
+///
+/// The context is valid until the replica function returns. `merge_call`, `all_reduce`,
+/// `all_gather` and assignments of mirrored variables are merges: each waits until all replicas
+/// have made the same call. A MergeTag as the first argument of a merge takes the place of the line
+/// of the call (SEM-132).
+/// Errors of every merge. Errors "from `run`" end the run, and the caller of `run` gets the error:
+/// - ContextError (kMergeNested): the context is not current, for example in a merge function;
+/// - MergeMismatchError, from `run`: replicas do not meet. Some have ended (kMergeMissing), or they
+///   wait at several lines (kMergePlaces), in several verbs (kMergeKinds), with several types
+///   (kMergeTypes), or without a required name (kMergeUnnamed; SEM-5, SEM-133);
+/// - ReplicaCancelled, in each waiting replica: the run has failed, and `run` throws the cause
+///   (SEM-7). The default strategy has no run: its merges throw the cause at the call (SEM-16).
 class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail::NotOnReplicas {
  public:
   ReplicaContext(const ReplicaContext&) = delete;
@@ -54,17 +66,22 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
   Placement placement() const { return merges_.core().placement(id_); }
   Strategy& strategy() const { return merges_.core().owner(); }  ///< The strategy of the run.
 
-  /// `merge_call(merge_fn, args...)` or `merge_call(tag, merge_fn, args...)`: waits until every
-  /// replica has arrived here, calls `merge_fn(CrossReplicaContext&, const PerReplica<A>&...)`
-  /// once, and returns the result: the component of a PerReplica or Mirrored (through nests), a
-  /// copy of any other value, nothing for void (SEM-2 to SEM-9, SEM-13). A merge_fn that takes
-  /// `Strategy&` first gets the strategy in place of the context. Lvalue arguments are copied into
-  /// the merge, rvalues moved. merge_call_at takes the call site of a wrapper.
-  /// Order: the host blocks until all replicas have arrived and merge_fn has returned; device work
-  /// that merge_fn enqueued may still be running.
-  /// Throws, from `run`: exceptions of merge_fn; MergeMismatchError; InvalidArgumentError
-  /// (kInvalidArgument) for a result of another number of replicas, or without a component for a
-  /// participating replica (SEM-90).
+  /// Waits for all replicas, calls `merge_fn(CrossReplicaContext&, const PerReplica<A>&...)` once,
+  /// and returns the result to each replica.
+  ///
+  ///   R merge_call(F merge_fn, A... args);
+  ///   R merge_call(MergeTag tag, F merge_fn, A... args);
+  ///
+  /// A result PerReplica or Mirrored, also inside nests, gives each replica its component; each
+  /// replica gets a copy of any other result. A merge_fn with `Strategy&` as its first parameter
+  /// gets the strategy. Lvalue arguments are copied into the merge, rvalues moved. merge_call_at
+  /// takes the call site of a wrapper.
+  /// Order: blocks the host until merge_fn has returned; device work that merge_fn enqueued may
+  /// still be running.
+  /// Throws, from `run`:
+  /// - exceptions of merge_fn;
+  /// - InvalidArgumentError (kInvalidArgument): a result of another number of replicas, or without
+  ///   a component for a participating replica (SEM-90).
   detail::Verb<ReplicaContext, detail::calls::MergeCall> merge_call{*this};
   template <class F, class... Args>
   auto merge_call_at(detail::MergePlace place, F&& fn, Args&&... args) {
@@ -73,15 +90,18 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
                                                    std::forward<Args>(args)...);
   }
 
-  /// The reduction of every leaf of `value` over all replicas, in the structure of `value`; tensors
-  /// on this replica's device (SEM-30 to SEM-36).
-  /// Order: a merge; the host waits for the other replicas. Tensors are reduced on communication
+  /// Reduces every leaf of `value` over all replicas; the result has the structure of `value`, with
+  /// tensors on this replica's device (SEM-30 to SEM-36).
+  /// Order: blocks the host until all replicas have arrived. Tensors are reduced on communication
   /// streams, after the work that made them and before later work of compute streams; the host does
   /// not wait for the reduction.
-  /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure), also if replicas
-  /// name different operators; InvalidArgumentError (kIntegerMean), (kDType) for bool,
-  /// (kInvalidArgument) for an invalid ReduceOp or a default-constructed tensor; DeviceError
-  /// (kOutOfMemory).
+  /// Throws, from `run`:
+  /// - StructureMismatchError (kStructure): structures or operators of replicas differ;
+  /// - InvalidArgumentError (kIntegerMean): the mean of integers;
+  /// - InvalidArgumentError (kDType): bool;
+  /// - InvalidArgumentError (kInvalidArgument): an invalid ReduceOp, or a default-constructed
+  ///   tensor;
+  /// - DeviceError (kOutOfMemory).
   template <class T>
   T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) {
     if constexpr (detail::require_nest<T>()) {
@@ -93,11 +113,14 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
     return value;
   }
 
-  /// The same by a user-defined reduction; replica 0's reduction is used (SEM-38).
-  /// Order: a merge; the values are copied to replica 0's device and folded there, and the result
-  /// is copied to the device of every replica; copies are enqueued.
-  /// Throws, from `run`: exceptions of the reduction; MergeMismatchError; StructureMismatchError
-  /// (kStructure); DeviceError (kOutOfMemory).
+  /// Folds the values of all replicas by a reduction of the user, the one of replica 0 (SEM-38).
+  /// Order: blocks the host until all replicas have arrived and the functions of the reduction have
+  /// returned. Values are copied to replica 0's device and folded there, and the result is copied
+  /// to every replica's device; the copies are enqueued.
+  /// Throws, from `run`:
+  /// - exceptions of the reduction;
+  /// - StructureMismatchError (kStructure): structures of replicas differ;
+  /// - DeviceError (kOutOfMemory).
   template <class R, class T>
     requires Reduction<R, T>
   ReductionResult<R, T> all_reduce(const R& reduction, T value,
@@ -107,18 +130,20 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
   detail::Refused all_reduce(const R&, const T&, detail::MergePlace = CallSite::here()) {
     return detail::refuse_reduction<R, T>();
   }
-  /// Either form, with a tag.
+  /// Either reduction, with a tag.
   template <class... A>
   auto all_reduce(const MergeTag& tag, A&&... op_and_value) {
     return all_reduce(std::forward<A>(op_and_value)..., detail::MergePlace(tag));
   }
 
-  /// The concatenation of the values of all replicas along `axis`, in replica order, leaf by leaf;
-  /// extents may differ along that axis only. Tensors come to this replica's device (SEM-121).
-  /// Order: a merge; copies and collectives are enqueued.
-  /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) for other
-  /// differences, also between the axes; InvalidArgumentError (kShape) for an axis out of range,
-  /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
+  /// Joins the values of all replicas along `axis`, in replica order, leaf by leaf; extents may
+  /// differ along `axis` alone. Tensors come to this replica's device (SEM-121).
+  /// Order: blocks the host until all replicas have arrived; copies and collectives are enqueued.
+  /// Throws, from `run`:
+  /// - StructureMismatchError (kStructure): structures, other extents or axes of replicas differ;
+  /// - InvalidArgumentError (kShape): an axis out of range;
+  /// - InvalidArgumentError (kInvalidArgument): a default-constructed tensor;
+  /// - DeviceError (kOutOfMemory).
   template <class T>
   T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here());
   template <class T>
@@ -129,7 +154,7 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
       return value;
     }
   }
-  /// Lists of elements without leaves: the concatenation.
+  /// Joins lists of elements without leaves.
   template <class T>
     requires(!Nest<std::vector<T>>)
   std::vector<T> all_gather(std::vector<T> value, detail::MergePlace place = CallSite::here());

@@ -18,7 +18,12 @@
 
 namespace belfry {
 
-/// A synchronous replica on each device; variables are mirrored on all devices.
+/// Trains on all devices of one process, in lockstep: a replica and a component of each variable on
+/// every device.
+///
+///   cuda::Backend backend;                                    // All GPUs of the machine.
+///   MirroredStrategy strategy{backend};
+///   MirroredStrategy first{backend, {.devices = {DeviceSpec::parse("GPU:0")}}};
 class MirroredStrategy final : public Strategy {
  public:
   /// Over all devices of `backend`. A template: clang takes braces in the initializer of a member
@@ -26,9 +31,11 @@ class MirroredStrategy final : public Strategy {
   template <std::same_as<CallSite> Site = CallSite>
   explicit MirroredStrategy(Backend& backend, Site site = CallSite::here())
       : MirroredStrategy(backend, StrategyOptions{}, site) {}
-  /// Over the devices in the options. Throws: InvalidArgumentError (kDuplicateDevice,
-  /// kUnknownDevice), (kInvalidArgument) for a number that is no ReductionOrder, or for an order
-  /// that `cross_device_ops` cannot have.
+  /// Over the devices in the options.
+  /// Throws:
+  /// - InvalidArgumentError (kDuplicateDevice, kUnknownDevice): for the devices;
+  /// - InvalidArgumentError (kInvalidArgument): a number that is no ReductionOrder, or an order
+  ///   that `cross_device_ops` cannot have.
   MirroredStrategy(Backend& backend, const StrategyOptions& options,
                    CallSite site = CallSite::here());
   /// Arguments of no strategy; the call does not compile.
@@ -58,16 +65,24 @@ class MirroredStrategy final : public Strategy {
   }
 };
 
-/// A synchronous replica on each device of each process of a group. All processes make the strategy
-/// and make the same calls of the strategy (SEM-150 to SEM-156). docs/processes.md says of each
-/// verb whether all processes take part. The group outlives the strategy.
+/// Trains on the devices of several processes, in lockstep: a replica on every device of every
+/// process of a group.
+///
+///   mpi::Group group{argc, argv};                             // Or the group of a sim::Host.
+///   MultiWorkerMirroredStrategy strategy{backend, group};
+///
+/// All processes make the strategy and the same calls of it (SEM-150 to SEM-156); docs/processes.md
+/// says of each verb whether all processes take part. The group outlives the strategy.
 class MultiWorkerMirroredStrategy final : public Strategy {
  public:
   /// Over all devices of `backend`, or the devices in the options, in this process; each process
-  /// brings devices of its own.
+  /// brings its own.
   /// Order: blocks the host until all processes have made the strategy.
-  /// Throws: as MirroredStrategy; InvalidArgumentError (kInvalidArgument) for options that differ
-  /// between processes; MergeMismatchError, ProcessLostError (SEM-152, SEM-154).
+  /// Throws:
+  /// - the errors of MirroredStrategy;
+  /// - InvalidArgumentError (kInvalidArgument): options that differ between processes;
+  /// - MergeMismatchError: another process makes another call (SEM-152);
+  /// - ProcessLostError: a process is gone (SEM-154).
   template <std::same_as<CallSite> Site = CallSite>
   MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group, Site site = CallSite::here())
       : MultiWorkerMirroredStrategy(backend, group, StrategyOptions{}, site) {}
@@ -100,8 +115,8 @@ struct CentralStorageOptions {
   std::vector<std::vector<int>> links{};
   /// As in StrategyOptions.
   std::function<void(const std::string&)> log{};
-  /// The device of mirrored variables, which may be the host. Without a value: the only replica's
-  /// device, else the first CPU among the backend's devices, else replica 0's device.
+  /// The device of mirrored variables, which may be the host. Without a value: the device of the
+  /// only replica, else the first CPU of the backend, else replica 0's device.
   std::optional<DeviceSpec> storage{};
   /// As in StrategyOptions.
   bool require_names = false;
@@ -117,18 +132,19 @@ template <>
 inline constexpr bool kPrints<CentralStorageOptions> = true;
 }  // namespace detail
 
-/// A replica on each device, as in MirroredStrategy, but each mirrored variable has a single
-/// component, on one device. An update is computed once, on this device. A replica on another
-/// device sees a copy of each tensor, renewed at each update (SEM-111). Replica-local variables
-/// have a component on each replica's device.
+/// Trains on all devices of one process, in lockstep, with a single component of each mirrored
+/// variable: for models whose updates or memory are not to be repeated on every device. An update
+/// is computed once, on the storage device; a replica on another device sees a copy of each tensor,
+/// renewed at each update (SEM-111). Replica-local variables have a component on each replica's
+/// device.
 class CentralStorageStrategy final : public Strategy {
  public:
   /// Over all devices of `backend`. A template, as in MirroredStrategy.
   template <std::same_as<CallSite> Site = CallSite>
   explicit CentralStorageStrategy(Backend& backend, Site site = CallSite::here())
       : CentralStorageStrategy(backend, CentralStorageOptions{}, site) {}
-  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice), (kInvalidArgument) as in
-  /// MirroredStrategy.
+  /// Over the devices in the options.
+  /// Throws: the errors of MirroredStrategy.
   CentralStorageStrategy(Backend& backend, const CentralStorageOptions& options,
                          CallSite site = CallSite::here());
   /// Arguments of no strategy; the call does not compile.
@@ -166,7 +182,8 @@ class CentralStorageStrategy final : public Strategy {
   int storage_;  // Index in the backend.
 };
 
-/// A single replica on one device. The rules for several replicas hold (SEM-15).
+/// Runs a single replica on one device, by the rules for several: for tests, and programs that grow
+/// later (SEM-15).
 class OneDeviceStrategy final : public Strategy {
  public:
   /// Throws: InvalidArgumentError (kUnknownDevice).
@@ -189,8 +206,8 @@ struct DefaultBackend {
 };
 }  // namespace detail
 
-/// A single replica in host memory: the strategy of code outside every other strategy. The rules
-/// for several replicas hold (SEM-15).
+/// Runs a single replica in host memory: the strategy of code outside every other strategy
+/// (SEM-15).
 class DefaultStrategy final : private detail::DefaultBackend, public Strategy {
  public:
   DefaultStrategy();

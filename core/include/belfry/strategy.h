@@ -33,10 +33,24 @@ class Dataset;
 template <class B>
 class DistributedDataset;
 
-/// Distributes work over replicas, with a replica on each of its devices. A strategy is an object
-/// of a derived class, of belfry or of a user, which overrides hooks (docs/strategies.md). Not
-/// copyable; outlives the last use of its variables; the backend outlives the strategy. Allows a
-/// single `run` at a time: a second thread gets a ContextError (kStrategyBusy).
+/// Runs a function on every replica, keeps the variables of the replicas, and combines their
+/// values. A replica runs on each device of the strategy:
+///
+///   sim::Backend backend{{.devices = 2}};
+///   MirroredStrategy strategy{backend};
+///   auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
+///   strategy.run([&](ReplicaContext& replica, double gradient) {
+///     replica.assign_sub(weight, 0.1 * gradient);    // The mean over the replicas: 3.
+///   }, PerReplica<double>{2.0, 4.0});                // A component for each replica.
+///   std::cout << strategy.read(weight);              // 0.7
+///
+/// `Strategy` is the base class: a program makes a class of belfry/strategies.h, or one of its own
+/// with other hooks (docs/strategies.md). Not copyable. The backend outlives the strategy, and the
+/// strategy outlives the last use of its variables. Threads call `run` in turn: a second
+/// thread meanwhile gets a ContextError (kStrategyBusy).
+/// Functions enqueue nothing and do not block the host, unless they say so. Verbs on values throw
+/// ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy; facts about
+/// the strategy, and makers and scopes of variables, have their place in replicas, too.
 class Strategy : public detail::StrategyVerbs<Strategy>,
                  public detail::NotOnStrategies,
                  protected StrategyHooks {
@@ -46,7 +60,8 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
   int num_replicas() const { return core_.size(); }  ///< The number of replicas, in all processes.
   /// The devices of this process's replicas, in replica order.
   std::vector<DeviceSpec> worker_devices() const { return devices(); }
-  /// The devices of mirrored variables (SEM-110).
+  /// The devices of mirrored variables: each replica's device, unless the strategy places variables
+  /// elsewhere (SEM-110).
   std::vector<DeviceSpec> parameter_devices() const;
   /// The devices for updates of state without a variable: the devices of variables.
   std::vector<DeviceSpec> non_slot_devices() const { return parameter_devices(); }
@@ -55,22 +70,28 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
   /// Each replica's position in worker_devices().
   PerReplica<int> worker_device_index() const;
   Backend& backend() { return core_.backend(); }  ///< The backend of the devices.
-  /// The placement of a replica. Throws: InvalidArgumentError (kInvalidArgument) for an invalid id.
+  /// The placement of a replica, in any context.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for an invalid id.
   Placement placement(int replica, CallSite site = CallSite::here());
   /// The cross-replica context for code between runs.
   CrossReplicaContext& cross_replica() { return cross_; }
 
-  /// Makes the cross-replica context current for a block: `const Scope scope = strategy.scope();`
-  /// Throws: ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy.
+  /// Makes the cross-replica context current until the end of a block: `const Scope scope =
+  /// strategy.scope();`
   Scope scope(CallSite site = CallSite::here()) { return {core_, cross_, site}; }
 
-  /// Calls `fn(ReplicaContext&, const A&...)` once on every replica and returns the results: a
-  /// PerReplica, also for one replica; a variable is returned itself; nothing for void (SEM-1 to
-  /// SEM-15). A PerReplica or Mirrored argument, also inside containers, gives each replica its
-  /// component; all replicas get any other argument. `run(options, fn, args...)` takes RunOptions.
-  /// Order: blocks until all replicas have ended; device work of the replicas may still be running.
-  /// Throws: the exception of the failing replica with the lowest id, with its own type; for errors
-  /// of belfry see CrossReplicaContext::run. The strategy stays usable; `last_failure` has the
+  /// Calls `fn(ReplicaContext&, const A&...)` once on every replica, and returns the results by
+  /// replica.
+  ///
+  ///   PerReplica<R> run(F fn, A... args);    // Nothing if fn returns void.
+  ///   PerReplica<R> run(RunOptions options, F fn, A... args);
+  ///
+  /// A PerReplica or Mirrored argument, also inside containers, gives each replica its component;
+  /// any other argument is the same for all. A variable that fn returns is returned itself.
+  /// Order: blocks the host until all replicas have ended; device work of the replicas may still be
+  /// running.
+  /// Throws: the exception of the failing replica with the lowest id, with its own type; errors of
+  /// belfry as CrossReplicaContext::run. The strategy stays usable, and `last_failure` has the
   /// report.
   detail::Verb<CrossReplicaContext, detail::calls::Run> run{cross_};
   template <class F, class... Args>
@@ -78,18 +99,21 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     return cross_.run_at(site, fn, args...);
   }
 
-  /// The steps of a dataset of global batches, each shared out over the replicas (SEM-95). Order,
-  /// Throws: as DistributedDataset says. Include belfry/distributed_dataset.h.
+  /// The steps of a dataset of global batches: each batch is split over the replicas (SEM-95).
+  /// Needs belfry/distributed_dataset.h.
+  /// Order, Throws: as DistributedDataset.
   template <class B>
   DistributedDataset<B> distribute_dataset(const Dataset<B>& dataset,
                                            const DistributeOptions& options,
                                            CallSite site = CallSite::here());
-  /// The same for the result of `fn(InputContext)`, a dataset or a function that returns the next
-  /// element: each replica takes a whole element in turn (SEM-95). `fn` is called once, here.
+  /// The steps of the dataset that `fn(InputContext)` returns: each replica takes a whole element
+  /// in turn (SEM-95). `fn` is called once, here, and may return a function for the next element
+  /// instead.
+  /// Order, Throws: as DistributedDataset; exceptions of `fn`.
   template <class F>
   auto distribute_datasets_from_function(const F& fn, DistributeOptions options,
                                          CallSite site = CallSite::here());
-  /// A value for each replica: `fn(ValueContext)`; otherwise as distribute_values.
+  /// A value for each replica: `fn(ValueContext)`. Otherwise as distribute_values.
   template <class F>
   auto distribute_values_from_function(const F& fn, CallSite site = CallSite::here()) {
     using Call = detail::FunctionCall<const F, ValueContext>;
@@ -103,17 +127,21 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     }
   }
   /// A value for each replica: `fn(replica_id)`.
-  /// Order: called in replica order, each time with the replica's device current. Throws:
-  /// ContextError as `read`; exceptions of `fn`.
+  /// Order: calls `fn` in replica order, each time with the replica's device current.
+  /// Throws: exceptions of `fn`.
   template <class F>
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
     return detail::values_for_replicas(core_, cross_, fn, site);
   }
 
-  /// A variable with equal components. `init` is a value, or a function of no arguments that is
-  /// called once, on component 0's device; the other components are copies (SEM-40). Context: any,
-  /// except of another strategy; replicas make the variable together (SEM-48). Order: copies of
-  /// tensors are enqueued. Throws: exceptions of `init`, and the errors of detail::make_variable.
+  /// A variable with equal components. `init` is the first value, or a function of no arguments
+  /// that is called once, on component 0's device; the other components are copies (SEM-40). In a
+  /// replica all replicas make the variable together, as a merge (SEM-48).
+  /// Order: copies of tensors are enqueued.
+  /// Throws:
+  /// - exceptions of `init`;
+  /// - ContextError (kOtherStrategy): inside another strategy;
+  /// - the errors of detail::make_variable.
   using StrategyVerbs<Strategy>::mirrored_variable;
   template <class Init>
   auto mirrored_variable(const Init& init, VariableOptions options = {},
@@ -121,8 +149,9 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     options.synchronization = Synchronization::kOnWrite;
     return MirroredVariable(detail::make_variable(core_, cross_, init, std::move(options), place));
   }
-  /// A variable with independent components, which start equal (SEM-50) and are read as the
-  /// reduction of its ReduceOp or aggregation. Never trainable. Otherwise as mirrored_variable.
+  /// A variable with an independent component on each replica. The components start equal, and a
+  /// read combines the components by the ReduceOp or Aggregation (SEM-50). Never trainable.
+  /// Order, Throws: as mirrored_variable.
   using StrategyVerbs<Strategy>::replica_local_variable;
   template <class Init>
   auto replica_local_variable(ReduceOp op, const Init& init, VariableOptions options = {},
@@ -136,7 +165,8 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     options.aggregation = by;
     return ReplicaLocalVariable(detail::make_variable(core_, cross_, init, std::move(options), at));
   }
-  /// The same, read, saved and restored by a user-defined reduction (SEM-38); throws the same.
+  /// A variable that a reduction of the user reads, saves and restores (SEM-38).
+  /// Order, Throws: as mirrored_variable.
   template <class R, class Init>
     requires(!std::same_as<R, ReduceOp> && !std::same_as<R, Aggregation>)
   auto replica_local_variable(const R& reduction, const Init& init, VariableOptions options = {},
@@ -144,8 +174,9 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     return ReplicaLocalVariable(
         detail::make_reduced_variable(core_, cross_, reduction, init, std::move(options), place));
   }
-  /// A variable of the kind that the options or the scopes in force select; without a selection,
-  /// mirrored (SEM-47). Otherwise as the function for that kind.
+  /// A variable of the kind that the options or the enclosing scopes select, and mirrored without a
+  /// selection (SEM-47).
+  /// Order, Throws: as mirrored_variable.
   using StrategyVerbs<Strategy>::variable;
   template <class Init>
   auto variable(const Init& init, VariableOptions options = {},
@@ -153,11 +184,11 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     return Variable(detail::make_variable(core_, cross_, init, std::move(options), place));
   }
 
-  /// Variables made by `variable` in the scope are replica-local and read by `op` (SEM-47).
+  /// Makes the variables that `variable` makes in the scope replica-local, read by `op` (SEM-47).
   VariableScope replica_local_variable_scope(ReduceOp op, CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.replica_local = aggregation_of(op, site)}, site);
   }
-  /// Variables made in the scope have components on the devices of `other` only.
+  /// Places the variables made in the scope on the devices of `other` alone.
   /// Throws: ContextError (kOtherStrategy) for a variable of another strategy.
   template <class T>
   VariableScope colocate_variables_with(const VariableHandle<T>& other,
@@ -166,68 +197,80 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     detail::require_owner(core_, info, site);
     return VariableScope(core_, cross_, {.places = info.places}, site);
   }
-  /// The same for devices of this strategy, in any order. Throws: InvalidArgumentError
-  /// (kDestination, kNoDevices, kDuplicateDevice).
+  /// Places the variables made in the scope on these devices of the strategy, in any order.
+  /// Throws: InvalidArgumentError (kDestination) for a device of no replica, (kNoDevices),
+  /// (kDuplicateDevice).
   VariableScope colocate_variables_with(const std::vector<DeviceSpec>& devices,
                                         CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.places = detail::places_on(core_, devices, site)}, site);
   }
-  /// Whether `variable` is this strategy's. Throws: InvalidArgumentError (kVariableEmpty).
+  /// Whether `variable` is this strategy's, in any context.
+  /// Throws: InvalidArgumentError (kVariableEmpty).
   template <class T>
   bool created_in_scope(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     return variable.state(site).info.owner == &core_;
   }
 
-  /// The value of a variable (SEM-46, SEM-51). Mirrored: component 0; if the backend compares
-  /// components, the host waits and all are compared first. Replica-local: the reduction of its
-  /// components, enqueued for tensors.
-  /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError
-  /// (kMirroredDiverged); UnsupportedError for components without a reduction; as
-  /// CrossReplicaContext::reduce.
+  /// The value of a variable: component 0 of a mirrored variable, the reduction of the components
+  /// of a replica-local variable (SEM-46, SEM-51).
+  /// Order: the reduction is enqueued for tensors. The host blocks only if the backend compares
+  /// components of mirrored variables first.
+  /// Throws:
+  /// - VariableMismatchError (kMirroredDiverged): compared components of a mirrored variable
+  ///   differ;
+  /// - UnsupportedError (kUnsupported): the components have no reduction;
+  /// - the errors of CrossReplicaContext::reduce.
   template <class T>
   T read(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     core_.require_cross("read", site);
     return detail::read_variable(core_, variable, site);
   }
-  /// Copies of all components, by replica; nothing is enqueued (SEM-46). Throws: ContextError.
+  /// Copies of all components, by replica; tensors share storage until written (SEM-46).
   template <class V>
   auto local_values(const V& variable, CallSite site = CallSite::here()) {
     core_.require_cross("local_values", site);
     return detail::components_of(core_, variable, site);
   }
 
-  /// Calls `fn()` and returns its result. If `fn` throws, every variable that existed before gets
+  /// Calls `fn()` and returns its result; if `fn` throws, gives every variable that existed before
   /// its former components back, also if replicas wrote them (SEM-59).
-  /// Order: copies all host values; tensors share storage until written. Over several processes the
-  /// host waits until `fn` has ended in all. Throws: ContextError; the exceptions of `fn`;
-  /// PeerFailedError (kPeerFailed) if `fn` throws in another process alone (SEM-236).
+  /// Order: copies all host values first; tensors share storage until written. Over several
+  /// processes the host blocks until `fn` has ended in all.
+  /// Throws:
+  /// - exceptions of `fn`;
+  /// - PeerFailedError (kPeerFailed): `fn` threw in another process alone (SEM-236).
   template <class F>
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
     core_.require_cross("transaction", site);
     return detail::transact(core_, fn, site);
   }
 
-  /// Sets the order and the algorithm of reductions and whether names are required; the options
-  /// name the same devices, or none (SEM-126). All processes configure their strategies.
-  /// Throws: InvalidArgumentError (kInvalidArgument) for other devices, for options that differ
-  /// between processes, and as the constructor; ContextError (kStrategyBusy, kWrongContext,
-  /// kOtherStrategy) while the strategy runs.
+  /// Sets the order and the algorithm of reductions, and whether names are required. The options
+  /// name the same devices as before, or none (SEM-126). All processes configure their strategies.
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument): other devices, or options that differ between
+  ///   processes;
+  /// - ContextError (kStrategyBusy): while the strategy runs;
+  /// - the errors of the constructor.
   void configure(const StrategyOptions& options, CallSite site = CallSite::here());
 
-  /// The report of the last failed run, also for a user's exception; none if memory ran out
+  /// The report of the last failed run, also for an exception of the user's; none if memory ran out
   /// (SEM-144).
   const std::optional<ErrorReport>& last_failure() { return core_.last_failure(); }
   StrategyStatistics statistics() { return detail::statistics_of(core_); }  ///< Counters.
 
  protected:
-  /// A replica on each device in the options; without devices there, on all of the backend.
-  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice; kInvalidArgument for an
-  /// invalid order, or an order that the algorithm of reductions cannot have).
+  /// A replica on each device in the options; without devices there, on every device of the
+  /// backend.
+  /// Throws:
+  /// - InvalidArgumentError (kDuplicateDevice, kUnknownDevice): for the devices;
+  /// - InvalidArgumentError (kInvalidArgument): for an invalid order, or an order that the
+  ///   algorithm of reductions cannot have.
   Strategy(Backend& backend, const StrategyOptions& options, CallSite site);
 
-  // The answers: a component with each replica; the initialiser for component 0, and copies; every
-  // component, in order; a reduction by the strategy's CrossDeviceOps; a copy to each target;
-  // `carry_out()`.
+  // The hooks of every strategy of belfry: a component on each replica's device; the initialiser
+  // for component 0, and copies; every component in order; the CrossDeviceOps of the options; a
+  // copy to each target; `carry_out()`.
   VariablePlaces do_place(Synchronization kind) const override;
   void do_initialise(ComponentWork& variable) override;
   void do_update(ComponentWork& update) override;

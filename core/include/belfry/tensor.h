@@ -29,13 +29,23 @@ template <class T>
 concept TensorElement = Element<T> || UserElement<T>;
 }  // namespace detail
 
-/// An n-dimensional array on one device, row-major. Copies are cheap, and a write to a copy changes
-/// no other copy. New tensors are on the current device unless a placement is given;
-/// `belfry/tensor_ops.h` has the arithmetic.
-/// Throws, from every maker: ContextError (kWrongContext) if no device is current and no placement
-/// is given (SEM-16); InvalidArgumentError (kUnknownDevice) for a placement without a device;
-/// DeviceError (kOutOfMemory). In a replica of a failed run every function that makes, writes,
-/// copies or reads a tensor throws ReplicaCancelled (SEM-7).
+/// An n-dimensional array on one device, row-major.
+///
+///   const auto x = Tensor<float>::from({2, 2}, {1, 2, 3, 4});    // On the current device.
+///   Tensor<float> y = x;                                         // Shares the elements.
+///   y = add(y, Tensor<float>::full({2, 2}, 1));                  // Enqueued; x stays as it is.
+///   const std::vector<float> values = y.to_host();               // Waits: 2, 3, 4, 5.
+///
+/// Copies are cheap, and a write to a copy changes no other copy. A replica's tensors are on the
+/// replica's device. Outside replicas a tensor needs a placement, or a scope with a current device.
+/// `belfry/tensor_ops.h` has the arithmetic. Work on tensors runs on the compute stream of their
+/// device, in the order of the calls; the host blocks only in `to_host` and `item`.
+/// Throws, from every maker:
+/// - ContextError (kWrongContext): no placement is given, and no device is current (SEM-16);
+/// - InvalidArgumentError (kUnknownDevice): a placement without a device;
+/// - DeviceError (kOutOfMemory);
+/// - ReplicaCancelled: in a replica of a failed run, from every function that makes, writes, copies
+///   or reads a tensor (SEM-7).
 template <detail::TensorElement T>
 class Tensor {
  public:
@@ -44,9 +54,9 @@ class Tensor {
   /// A tensor without elements and without a device.
   Tensor() = default;
 
-  /// A tensor of `values` in row-major order, a value for each element of `shape`. Order: enqueued
-  /// on the device's compute stream; `values` may be reused at once. Throws: InvalidArgumentError
-  /// (kShape) if the counts differ; ContextError (kWrongContext); DeviceError (kOutOfMemory).
+  /// A tensor of `values` in row-major order, a value for each element of `shape`.
+  /// Order: a copy is enqueued; `values` may be reused at once.
+  /// Throws: InvalidArgumentError (kShape) if the counts differ.
   static Tensor from(Shape shape, std::span<const T> values, CallSite site = CallSite::here()) {
     return from(std::move(shape), values, current_placement(site), site);
   }
@@ -69,8 +79,8 @@ class Tensor {
                      CallSite site = CallSite::here()) {
     return from(std::move(shape), std::span(values), placement, site);
   }
-  /// A tensor with `value` in every element. Order: filled on the device, enqueued on the compute
-  /// stream. Throws: ContextError (kWrongContext); DeviceError (kOutOfMemory).
+  /// A tensor with `value` in every element.
+  /// Order: filled on the device; enqueued.
   static Tensor full(Shape shape, T value, CallSite site = CallSite::here()) {
     return full(std::move(shape), value, current_placement(site), site);
   }
@@ -83,9 +93,9 @@ class Tensor {
     return full(std::move(shape), T(0), site);
   }
 
-  /// A tensor with undefined contents, to be written by a copy or a kernel (`writes` of
-  /// belfry/launch.h). The simulator reports reads of elements that were never written (SEM-73).
-  /// Order: enqueues nothing. Throws: ContextError (kWrongContext); DeviceError (kOutOfMemory).
+  /// A tensor without contents, to be written by a copy or a kernel (`writes` of belfry/launch.h).
+  /// The simulator reports reads of elements that were never written (SEM-73).
+  /// Order: enqueues nothing.
   static Tensor uninitialised(Shape shape, CallSite site = CallSite::here()) {
     return uninitialised(std::move(shape), current_placement(site), site);
   }
@@ -93,22 +103,26 @@ class Tensor {
     return Tensor(detail::make_uninitialised(dtype_of<T>(), std::move(shape), placement, site));
   }
 
-  /// A tensor over memory of the program's own, in place: `shape.count()` elements, row-major, on
-  /// the current device unless a placement is given. The memory is of the host for simulated
-  /// devices and devices of the host; for a GPU of that GPU, or managed. Elements of type const are
-  /// only read. `owner` keeps the memory alive, and is released on the host after the last handle
-  /// has ended and all work with the memory is done; without an owner, the program keeps the memory
-  /// that long. The program touches the memory only before the tensor is made and after a host wait
-  /// for the tensor's work, such as `to_host`.
+  /// A tensor over memory of the program, in place: `shape.count()` elements, row-major.
   ///
-  /// The bytes count as written, and as no allocation of the device. The tensor keeps its place in
-  /// memory: copies share the memory, and a write while a second handle shares the memory, or to
-  /// const elements, is an InvalidArgumentError (kInvalidArgument). Reductions never put their
-  /// result in the memory, and variables and broadcasts copy the elements. Order: enqueues nothing.
-  /// Throws: InvalidArgumentError (kShape) if the counts differ, (kInvalidArgument) for null, and
-  /// for memory that is not aligned to the element type, (kForeignObject) for memory beyond the
-  /// device, (kUnknownDevice); UnsupportedError (kUnsupported) for a device without such tensors;
-  /// ContextError (kWrongContext).
+  ///   std::vector<float> memory{1, 2, 3};
+  ///   auto x = Tensor<float>::over({3}, std::span(memory));  // `memory` outlives x.
+  ///
+  /// The memory is of the host for simulated devices and devices of the host; for a GPU, of this
+  /// GPU or managed. Elements of type const are read only. `owner` keeps the memory alive, and is
+  /// released on the host after the last handle has ended and all work on the memory is done. The
+  /// program touches the memory only before the tensor is made, and after a host wait for the
+  /// tensor's work, such as `to_host`.
+  /// The bytes count as written, and as no allocation of the device. Copies of the tensor share the
+  /// memory. Reductions put no result there, and variables and broadcasts copy the elements. A
+  /// write while a second handle shares the memory, or to const elements, is an
+  /// InvalidArgumentError (kInvalidArgument).
+  /// Order: enqueues nothing.
+  /// Throws, beside the errors of every maker:
+  /// - InvalidArgumentError (kShape): the counts differ;
+  /// - InvalidArgumentError (kInvalidArgument): null, or memory not aligned to the element type;
+  /// - InvalidArgumentError (kForeignObject): memory beyond the device;
+  /// - UnsupportedError (kUnsupported): a device without such tensors.
   template <class E, std::size_t kExtent, class Owner = std::nullptr_t>
     requires std::is_same_v<std::remove_const_t<E>, T> &&
              std::is_convertible_v<Owner, std::shared_ptr<const void>>
@@ -142,16 +156,18 @@ class Tensor {
   AnyTensor& any() { return any_; }                                ///< As above, for changing.
 
   /// The elements, row-major, as a `std::vector`; elements of `bool` come as `std::uint8_t`. A
-  /// default-constructed tensor gives an empty vector. Order: blocks the host until the elements
-  /// are computed. Throws: DeviceError (kOutOfBounds, kUninitialised, kDeadlock, kDeviceLost) if
-  /// the work that computes the elements failed (SEM-73 to SEM-75).
+  /// default-constructed tensor gives an empty vector.
+  /// Order: blocks the host until the elements are computed.
+  /// Throws: DeviceError (kOutOfBounds, kUninitialised, kDeadlock, kDeviceLost) if the work that
+  /// computes the elements failed (SEM-73 to SEM-75).
   auto to_host(CallSite site = CallSite::here()) const {
     std::vector<Plain> values(static_cast<std::size_t>(any_.empty() ? 0 : count()));
     if (!values.empty()) any_.read(values.data(), site);
     return values;
   }
-  /// The element of a tensor with exactly 1 element. Order: blocks the host. Throws:
-  /// InvalidArgumentError (kShape) for any other count; as to_host.
+  /// The element of a tensor with exactly 1 element.
+  /// Order: blocks the host, as to_host.
+  /// Throws: as to_host; InvalidArgumentError (kShape) for any other count.
   T item(CallSite site = CallSite::here()) const {
     if (any_.empty() || count() != 1) {
       throw InvalidArgumentError(ErrorCode::kShape, "item() of a tensor " + to_string(shape()),
@@ -159,17 +175,22 @@ class Tensor {
     }
     return static_cast<T>(to_host(site)[0]);
   }
-  /// A copy on another device of the same backend. A copy to the tensor's own placement shares
-  /// storage until either is written. Order: the target's compute stream waits for the source's
-  /// compute stream, and later work of the source's stream waits for the copy; the host does not
-  /// block.
-  /// Throws: InvalidArgumentError (kForeignObject) for another backend, (kUnknownDevice),
-  /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
+  /// A copy on another device of the same backend. A copy to the tensor's own device shares storage
+  /// until either is written.
+  /// Order: enqueued; the target's compute stream waits for the source's, and later work of the
+  /// source's stream waits for the copy.
+  /// Throws:
+  /// - InvalidArgumentError (kForeignObject): a placement of another backend;
+  /// - InvalidArgumentError (kUnknownDevice): a placement without a device;
+  /// - InvalidArgumentError (kInvalidArgument): a default-constructed tensor;
+  /// - DeviceError (kOutOfMemory).
   Tensor copy_to(Placement target, CallSite site = CallSite::here()) const {
     return Tensor(any_.copy_to(target, site));
   }
   /// The same elements, row-major, with another shape; storage is shared until either tensor is
-  /// written. Order: enqueues nothing. Throws: InvalidArgumentError (kShape) if the counts differ.
+  /// written.
+  /// Order: enqueues nothing.
+  /// Throws: InvalidArgumentError (kShape) if the counts differ.
   Tensor reshaped(Shape shape, CallSite site = CallSite::here()) const {
     return Tensor(any_.reshaped(std::move(shape), site));
   }

@@ -23,9 +23,9 @@
 
 namespace belfry {
 
-/// The common base of all handles of variables. A handle is cheap to copy; copies name the same
-/// variable. A default-constructed handle names no variable; every use is an InvalidArgumentError
-/// (kVariableEmpty).
+/// The common base of the handles of variables: name, kind and devices. A handle is cheap to copy,
+/// and copies name the same variable. A default-constructed handle names no variable; every use is
+/// an InvalidArgumentError (kVariableEmpty).
 template <class T>
 class VariableHandle {
  public:
@@ -88,10 +88,17 @@ class VariableHandle {
   std::shared_ptr<detail::VariableState<T>> state_;
 };
 
-/// A variable whose components are equal at all times, one on each replica's device unless the
-/// strategy places them elsewhere (SEM-110). Read the variable anywhere; change the variable
-/// through `CrossReplicaContext::update`, or in a replica through `assign`, a merge (SEM-40 to
-/// SEM-46).
+/// A variable with an equal component on every replica's device, for weights.
+///
+///   auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
+///   strategy.run([&](ReplicaContext& replica) {
+///     const double w = weight.on(replica);  // Read: no wait for other replicas.
+///     replica.assign_sub(weight, 0.1 * w);  // Change: every component, by the mean.
+///   });
+///
+/// Components change together: in a replica by an assignment, outside by
+/// `CrossReplicaContext::update` (SEM-40 to SEM-46). A strategy may place the components on other
+/// devices (SEM-110).
 template <class T>
 class MirroredVariable : public VariableHandle<T> {
  public:
@@ -101,16 +108,24 @@ class MirroredVariable : public VariableHandle<T> {
       : VariableHandle<T>(std::move(state)) {}
 
   /// The component for `replica`, on the replica's device (SEM-43, SEM-111).
-  /// Order: a step of the schedule; other replicas may run first. Enqueues nothing.
-  /// Throws: ContextError (kOtherStrategy), (kWrongContext) if `replica` is not current;
-  /// InvalidArgumentError (kDestination) if the variable has no component for the replica (SEM-47).
+  /// Order: a step of the schedule, so other replicas may run first; enqueues nothing.
+  /// Throws:
+  /// - ContextError (kOtherStrategy): a replica of another strategy;
+  /// - ContextError (kWrongContext): `replica` is not current;
+  /// - InvalidArgumentError (kDestination): the variable has no component for the replica (SEM-47).
   const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, false, site);
   }
 };
 
-/// A variable with an independent component on each replica. A read in cross-replica context
-/// combines the components by the variable's aggregation (SEM-50 to SEM-53).
+/// A variable with an independent component on each replica, for metrics and statistics.
+///
+///   auto examples = strategy.replica_local_variable(ReduceOp::kSum, 0);
+///   strategy.run([&](ReplicaContext& replica) { examples.on(replica) += 32; });
+///   std::cout << strategy.read(examples);    // 64 on two replicas.
+///
+/// A read outside replicas combines the components by the variable's aggregation (SEM-50 to
+/// SEM-53).
 template <class T>
 class ReplicaLocalVariable : public VariableHandle<T> {
  public:
@@ -119,7 +134,7 @@ class ReplicaLocalVariable : public VariableHandle<T> {
   explicit ReplicaLocalVariable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component of `replica`, for reading and writing; no other replica sees the component
+  /// The component of `replica`, for reading and writing; no other replica reads the component
   /// (SEM-52).
   /// Order, Throws: as MirroredVariable::on.
   T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
@@ -141,13 +156,14 @@ class Variable : public VariableHandle<T> {
   explicit Variable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component for `replica`. For writing, use assign, or take the handle of the kind first.
+  /// The component for `replica`, for reading. For writing, use assign, or take the handle of the
+  /// kind first.
   /// Order, Throws: as MirroredVariable::on.
   const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, false, site);
   }
-  /// The same variable as a handle of its kind (SEM-47). Throws: VariableMismatchError
-  /// (kVariableMismatch) if the variable has the other kind.
+  /// The same variable as a handle of its kind (SEM-47).
+  /// Throws: VariableMismatchError (kVariableMismatch) if the variable has the other kind.
   MirroredVariable<T> as_mirrored(CallSite site = CallSite::here()) const {
     detail::require_kind(this->state(site).info, Synchronization::kOnWrite, site);
     return MirroredVariable<T>(this->shared_state());
@@ -222,12 +238,15 @@ struct VariableRules {
 
 }  // namespace detail
 
-/// Decides, until the end of a block, the kind, the devices and the options of the variables made
-/// inside. In a replica the scope holds for this replica alone. Inner scopes win over outer scopes;
+/// Decides the kind, the devices and the options of the variables that are made until the end of a
+/// block. Made by functions of Strategy, such as `colocate_variables_with`:
+///
+///   const VariableScope scope = strategy.replica_local_variable_scope(ReduceOp::kSum);
+///
+/// In a replica the scope holds for this replica alone. Inner scopes win over outer scopes;
 /// creators are called from the innermost scope to the outermost (SEM-47).
-/// Made by `Strategy::replica_local_variable_scope`, `colocate_variables_with` and
-/// `variable_creator_scope`. All three throw the constructor's errors, and the first also throws
-/// InvalidArgumentError (kInvalidArgument) for a number that is no ReduceOp.
+/// Throws: the errors of the constructor; replica_local_variable_scope also InvalidArgumentError
+/// (kInvalidArgument) for a number that is no ReduceOp.
 class VariableScope {
  public:
   /// Throws: ContextError (kOtherStrategy) inside another strategy.

@@ -20,19 +20,27 @@ namespace belfry::detail {
 template <class Self>
 class AssignVerbs {
  public:
-  /// Sets, adds to or subtracts from a variable (SEM-45).
-  /// - Replica-local variable: changes on this replica only. Order: tensors are enqueued on this
-  ///   replica's device; the host does not block.
-  /// - Mirrored variable: a merge, in which the variable's aggregation combines the values of all
-  ///   replicas, and every component changes alike.
-  /// Throws: ContextError (kOtherStrategy); InvalidArgumentError (kVariableEmpty); DeviceError
-  /// (kOutOfMemory). Addition and subtraction: StructureMismatchError (kStructure) for a value of
-  /// another structure than the variable's, InvalidArgumentError (kDType) for types without sums.
-  /// Replica-local: ContextError (kWrongContext) if this context is not current,
-  /// InvalidArgumentError (kDestination) for a variable without a component here. Mirrored:
-  /// InvalidArgumentError (kNoAggregation) for a variable without an aggregation; from `run`,
-  /// MergeMismatchError (kMergePlaces if replicas change different variables, or in different
-  /// ways), StructureMismatchError if replicas bring different structures.
+  /// `assign` sets a variable, `assign_add` adds to it, `assign_sub` subtracts from it (SEM-45). A
+  /// mirrored variable: a merge, in which the variable's aggregation combines the values of all
+  /// replicas, and every component changes alike. A replica-local variable: this replica's
+  /// component alone.
+  /// Order: mirrored, blocks the host until all replicas have arrived. Replica-local, does not
+  /// block. Work on tensors is enqueued on compute streams.
+  /// Throws:
+  /// - ContextError (kOtherStrategy): a variable of another strategy;
+  /// - InvalidArgumentError (kVariableEmpty): a handle that names no variable;
+  /// - StructureMismatchError (kStructure): for + and -, a value of another structure than the
+  ///   variable's;
+  /// - InvalidArgumentError (kDType): for + and -, types without sums;
+  /// - DeviceError (kOutOfMemory).
+  /// Throws for mirrored variables:
+  /// - InvalidArgumentError (kNoAggregation): the variable has no aggregation;
+  /// - MergeMismatchError (kMergePlaces), from `run`: replicas change several variables, or in
+  ///   several ways;
+  /// - StructureMismatchError (kStructure), from `run`: structures of replicas differ.
+  /// Throws for replica-local variables:
+  /// - ContextError (kWrongContext): this context is not current;
+  /// - InvalidArgumentError (kDestination): the variable has no component here.
   template <class T, class V>
   void assign(const MirroredVariable<T>& variable, V value, MergePlace place = CallSite::here()) {
     if constexpr (require_nest<T>()) {

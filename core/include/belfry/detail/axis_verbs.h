@@ -20,13 +20,16 @@ namespace belfry::detail {
 template <class Self>
 class AxisVerbs {
  public:
-  /// The reduction over an axis of the components and over all replicas; the result lacks the axis.
-  /// MEAN divides once, by the number of elements of all replicas along the axis: true elements,
-  /// also if lengths differ (SEM-120).
-  /// Order: vectors at once; tensors are enqueued, the host does not block.
-  /// Throws: InvalidArgumentError (kShape) for an axis out of range, (kInvalidArgument) for the
-  /// mean of no elements or a value of another number of replicas, (kIntegerMean), (kDType) for
-  /// types without sums; StructureMismatchError (kStructure) if ranks or other extents differ.
+  /// Reduces along an axis of the components and over all replicas; the result lacks the axis. MEAN
+  /// divides once, by the number of elements of all replicas along the axis: a batch of 3 and a
+  /// batch of 1 are divided by 4 (SEM-120).
+  /// Order: vectors at once; tensors are enqueued.
+  /// Throws:
+  /// - InvalidArgumentError (kShape): an axis out of range;
+  /// - InvalidArgumentError (kInvalidArgument): the mean of no elements;
+  /// - InvalidArgumentError (kIntegerMean): the mean of integers;
+  /// - InvalidArgumentError (kDType): types without sums;
+  /// - StructureMismatchError (kStructure): ranks or other extents differ.
   template <Element T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<std::vector<T>>& value, Axis axis,
                      CallSite site = CallSite::here()) {
@@ -53,8 +56,8 @@ class AxisVerbs {
         "member of a structure");
     return {};
   }
-  /// MEAN along an axis of a Mirrored is the mean of a single component; SUM does not compile
-  /// (SEM-34). Order, Throws: as above.
+  /// The mean along an axis of a value that all replicas share; SUM does not compile (SEM-34).
+  /// Order, Throws: as above.
   template <class T>
     requires(is_numeric_vector<T>() || IsTensor<T>::value)
   auto reduce(MeanOnly, const Mirrored<T>& value, Axis axis, CallSite site = CallSite::here()) {
@@ -62,11 +65,15 @@ class AxisVerbs {
     require_replicas(core(), value.size(), site);
     return reduce_along(core(), ReduceOp::kMean, component_of_first(value), axis, site);
   }
-  /// The reduction over all elements of all lists, as `map` returns them: replica 0's first
-  /// (SEM-123). Order: host leaves at once; tensors are enqueued on replica 0's compute stream, and
-  /// copies to the other devices. Throws: InvalidArgumentError (kInvalidArgument) if all lists are
-  /// empty or are of another number of replicas, (kIntegerMean), (kDType) for bool;
-  /// StructureMismatchError (kStructure) if two elements differ in structure.
+  /// Reduces all elements of all lists, as `map` returns them, beginning with replica 0's
+  /// (SEM-123).
+  /// Order: host leaves at once; tensors are enqueued on replica 0's compute stream, and copies to
+  /// the other devices.
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument): all lists are empty;
+  /// - InvalidArgumentError (kIntegerMean): the mean of integers;
+  /// - InvalidArgumentError (kDType): bool;
+  /// - StructureMismatchError (kStructure): two elements differ in structure.
   template <class R>
   Mirrored<R> reduce_mapped(ReduceOp op, const PerReplica<std::vector<R>>& lists,
                             CallSite site = CallSite::here()) {
@@ -88,12 +95,12 @@ class AxisVerbs {
     return reduce_lists(core(), ReduceOp::kMean, component_of_first(list), site);
   }
 
-  /// The components joined along `axis`, in replica order, leaf by leaf; extents may differ along
-  /// the axis alone. Tensors come to replica 0's device (SEM-121).
-  /// Order: vectors at once; copies of tensors are enqueued, the host does not block.
-  /// Throws: StructureMismatchError (kStructure) for other differences; InvalidArgumentError
-  /// (kShape) for an axis out of range, (kInvalidArgument) for a value of another number of
-  /// replicas or a default-constructed tensor.
+  /// Joins the components along `axis`, in replica order, leaf by leaf; extents may differ along
+  /// `axis` alone. Tensors come to replica 0's device (SEM-121).
+  /// Order: vectors at once; copies of tensors are enqueued.
+  /// Throws:
+  /// - StructureMismatchError (kStructure): structures or other extents differ;
+  /// - InvalidArgumentError (kShape): an axis out of range.
   template <class T>
   T gather(const PerReplica<T>& value, Axis axis, CallSite site = CallSite::here()) {
     if constexpr (require_nest<T>()) {
@@ -113,7 +120,7 @@ class AxisVerbs {
       return Refused();
     }
   }
-  /// Lists of elements without leaves: the concatenation.
+  /// Joins lists of elements without leaves.
   template <class T>
     requires(!Nest<std::vector<T>>)
   std::vector<T> gather(const PerReplica<std::vector<T>>& value, CallSite site = CallSite::here()) {

@@ -29,11 +29,14 @@ namespace belfry::detail {
 template <class Self>
 class DestinationVerbs {
  public:
-  /// The reduction over all replicas, on the devices of `destination`, in the order of the
-  /// destination, which is checked first (SEM-122). Order: as reduce and broadcast.
-  /// Throws: as reduce; InvalidArgumentError (kDestination) for no device or an unknown device,
-  /// (kDuplicateDevice), (kDeviceString); ContextError (kOtherStrategy) for a variable of another
-  /// strategy; exceptions of the user's `devices_of`.
+  /// Reduces the components of a PerReplica, and brings the result to the devices of `destination`,
+  /// in the order of the destination (SEM-122).
+  /// Order: as CrossReplicaContext::reduce, then as broadcast.
+  /// Throws, beside the errors of reduce, before anything is reduced:
+  /// - InvalidArgumentError (kDestination): no device, or an unknown device;
+  /// - InvalidArgumentError (kDuplicateDevice): a device twice;
+  /// - InvalidArgumentError (kDeviceString): a text that names no device;
+  /// - exceptions of the user's `devices_of`.
   template <class T, Destination D>
   MirroredOn<T> reduce(ReduceOp op, const PerReplica<T>& value, const D& destination,
                        CallSite site = CallSite::here()) {
@@ -86,8 +89,9 @@ class DestinationVerbs {
     return {};
   }
 
-  /// The value on the devices of `destination`. Order: copies are enqueued.
-  /// Throws: for the destination as reduce; for the value as CrossReplicaContext::broadcast.
+  /// Brings a value to the devices of `destination`.
+  /// Order: copies are enqueued.
+  /// Throws: for the destination as reduce, for the value as CrossReplicaContext::broadcast.
   template <class T, Destination D>
   MirroredOn<T> broadcast(const T& value, const D& destination, CallSite site = CallSite::here()) {
     core().require_cross("broadcast", site);
@@ -96,17 +100,18 @@ class DestinationVerbs {
                             [&](const T& first) { return broadcast_to(core(), first, devices); });
   }
 
-  /// `fn(value)` on a single device. `value` is a variable, a Mirrored or a MirroredOn. If `value`
-  /// has a component on the device, fn sees the component there and nothing is copied; else fn sees
-  /// the first component, on the component's device, and the result of fn is copied (SEM-124). Of a
-  /// replica-local variable fn sees the reduction. Without a destination: replica 0's device.
-  /// Order: fn is called on the calling thread; copies and reductions are enqueued. If the backend
-  /// compares components, the host waits, and the components of a mirrored variable are compared
-  /// first (SEM-11).
-  /// Throws: exceptions of fn; for the destination as reduce, also (kDestination) for several
-  /// devices; InvalidArgumentError (kInvalidArgument) for a Mirrored of another number of replicas;
-  /// ContextError (kOtherStrategy) for another strategy's variable; VariableMismatchError
-  /// (kMirroredDiverged); UnsupportedError (kUnsupported) for components without a reduction.
+  /// Calls `fn(value)` on a single device, replica 0's without a destination, and returns the
+  /// result. `value` is a variable, a Mirrored or a MirroredOn. fn gets the component on the
+  /// device; if there is none, fn gets the first component, on the component's device, and the
+  /// result of fn is copied (SEM-124). Of a replica-local variable fn gets the reduction. Without
+  /// fn the value itself is the result.
+  /// Order: calls fn on this thread; copies and reductions are enqueued. The host blocks only if
+  /// the backend compares the components of a mirrored variable first (SEM-11).
+  /// Throws:
+  /// - exceptions of fn;
+  /// - for the destination as reduce, and InvalidArgumentError (kDestination) for several devices;
+  /// - VariableMismatchError (kMirroredDiverged): compared components differ;
+  /// - UnsupportedError (kUnsupported): the components have no reduction.
   template <class V, Destination D, NotSite F>
   auto fetch(const V& value, const D& destination, const F& fn, CallSite site = CallSite::here()) {
     using Call = FetchFunctionCall<F, typename ComponentType<V>::type>;
@@ -138,10 +143,10 @@ class DestinationVerbs {
     return fetch(value, std::identity(), site);
   }
 
-  /// The completion of all parts of `value`: of every component, on every device (SEM-125). `value`
-  /// may be distributed, a variable, slices, a nest, or a container or aggregate of these; other
-  /// types do not compile. Order: records an event on each compute stream; the host does not block.
-  /// Throws: ContextError (kOtherStrategy) for a variable.
+  /// Returns an object that tells whether all work on `value` is done: on every component, on every
+  /// device (SEM-125). `value` is distributed, a variable, slices, a nest, or a container or
+  /// aggregate of these; other types do not compile.
+  /// Order: records an event on each compute stream; the host does not block.
   template <class V>
   Completion group(const V& value, CallSite site = CallSite::here()) {
     constexpr bool kGrouped = is_grouped<V>();
@@ -158,9 +163,9 @@ class DestinationVerbs {
     return Completion(core().backend(), std::vector<int>(devices.begin(), devices.end()));
   }
 
-  /// Copies of the components of a distributed value or a variable, in order; of any other value,
-  /// the value alone. Order: enqueues nothing; copies of tensors share storage until written.
-  /// Throws: ContextError (kOtherStrategy) for another strategy's variable.
+  /// Copies the components of a distributed value or a variable, in order; of any other value, the
+  /// value alone.
+  /// Order: enqueues nothing; copies of tensors share storage until written.
   template <class V>
   auto local_results(const V& value, CallSite site = CallSite::here()) {
     core().require_cross("local_results", site);

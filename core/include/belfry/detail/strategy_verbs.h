@@ -54,11 +54,13 @@ class StrategyVerbs {
   /// The options of the constructor or of the last `configure`, without the log.
   const StrategyOptions& options() { return self().cross_replica().core().options(); }
 
-  /// Mirrored variables made in the scope have a single component, on `device`. Every replica sees
-  /// the component, replicas elsewhere as a copy, and an update is computed once (SEM-47, SEM-111).
+  /// Places the mirrored variables made in the scope on `device` alone: one component, of which
+  /// replicas elsewhere see a copy, and one computation for each update (SEM-47, SEM-111).
   /// Replica-local variables are placed as without the scope.
-  /// Throws: InvalidArgumentError (kDestination) for a device unknown to the backend;
-  /// UnsupportedError over several processes; the errors of VariableScope.
+  /// Throws:
+  /// - InvalidArgumentError (kDestination): a device unknown to the backend;
+  /// - UnsupportedError (kUnsupported): over several processes;
+  /// - the errors of VariableScope.
   VariableScope one_device_variable_scope(const DeviceSpec& device,
                                           CallSite site = CallSite::here()) {
     StrategyCore& core = self().cross_replica().core();
@@ -66,15 +68,16 @@ class StrategyVerbs {
                          site);
   }
 
-  /// `creator` sees the options of every variable made in the scope, and may change the options.
+  /// Calls `creator(options)` for every variable made in the scope; creator may change the options.
   template <class F = VariableCreator>
   VariableScope variable_creator_scope(F creator, CallSite site = CallSite::here()) {
     return VariableScope(self().cross_replica().core(), self().cross_replica(),
                          rules_of_creator(std::move(creator)), site);
   }
 
-  /// Where the state of an optimiser of these variables is updated; which ones makes no difference.
-  /// Throws: ContextError (kOtherStrategy) when one is not this strategy's; InvalidArgumentError
+  /// The devices on which to update the state of an optimiser for these variables: the devices of
+  /// mirrored variables.
+  /// Throws: ContextError (kOtherStrategy) for a variable of another strategy; InvalidArgumentError
   /// (kVariableEmpty).
   template <class... T>
   std::vector<DeviceSpec> non_slot_devices(const VariableHandle<T>&... variables) {
@@ -89,8 +92,9 @@ class StrategyVerbs {
     return self().parameter_devices();
   }
 
-  /// Copies of the components of a distributed value or a variable, in order; of anything else, the
-  /// value alone. Order: enqueues nothing. Throws: ContextError (kWrongContext, kOtherStrategy).
+  /// Copies the components of a distributed value or a variable, in order; of any other value, the
+  /// value alone.
+  /// Order: enqueues nothing; copies of tensors share storage until written.
   template <class V>
   auto local_results(const V& value, CallSite site = CallSite::here()) {
     return self().cross_replica().local_results(value, site);
