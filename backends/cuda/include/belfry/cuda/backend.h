@@ -15,9 +15,13 @@
 
 namespace belfry::cuda {
 
-/// GPUs through CUDA and NCCL. Reductions over devices on one GPU are a single kernel of belfry's
-/// own, in replica order, with the same bits as on the simulator; collectives over several GPUs run
-/// in NCCL.
+/// The GPUs of a machine, through CUDA and NCCL.
+///
+///   cuda::Backend backend{{.devices = {0, 1}}};    // Two GPUs; without options, all.
+///   MirroredStrategy strategy{backend};
+///
+/// Reductions over devices on one GPU are a single kernel of belfry's own, in replica order, with
+/// the same bits as on the simulator; collectives over several GPUs run in NCCL.
 ///
 /// The host is one more device, `CPU:0`, whose index is device_count(): a destination of values,
 /// and the device of a replica if a strategy names the host. The GPU of device 0 does the work of
@@ -28,9 +32,11 @@ namespace belfry::cuda {
 /// GPUs of its own, and any number of devices.
 class Backend final : public belfry::Backend, public ProcessLinks {
  public:
-  /// Throws: DeviceError (kNoDriver) without a driver or a GPU; InvalidArgumentError
-  /// (kUnknownDevice, kInvalidArgument) for options that do not fit the machine; UnsupportedError
-  /// (kUnsupported) for a GPU without stream-ordered memory.
+  /// Throws:
+  /// - DeviceError (kNoDriver): no driver, or no GPU;
+  /// - InvalidArgumentError (kUnknownDevice, kInvalidArgument): options that do not fit the
+  ///   machine;
+  /// - UnsupportedError (kUnsupported): a GPU without stream-ordered memory.
   explicit Backend(Options options = {});
   ~Backend() override;
 

@@ -17,24 +17,25 @@
 
 namespace belfry::sim {
 
-/// Simulated devices `SIM:0`, `SIM:1`, ... that do real arithmetic in host memory, in an order
-/// chosen by the schedule: streams run lazily, events are snapshots, and reads of memory that was
-/// never written are errors. The same program and options give the same bits and the same log, on
-/// every machine.
+/// Devices in host memory, `SIM:0`, `SIM:1`, ..., that do real arithmetic in an order drawn from a
+/// seed: for programs and tests without GPUs.
 ///
-/// Devices are made at first use: even a million devices cost nothing by themselves.
-///
-/// The host is one more simulated device, `CPU:0`, whose index is device_count() and whose memory
-/// has no limit: a destination of values, and the device of a replica if a strategy names the host.
-///
-/// Example:
 ///   sim::Backend backend{{.devices = 4, .seed = 7}};
 ///   MirroredStrategy strategy{backend};
+///   ...
+///   std::cout << backend.replay_token();    // For Schedule::replay: the same run again.
+///
+/// The same program and options give the same bits and the same log, on every machine. Streams work
+/// only when the host waits or the schedule chooses them, as late as a GPU might; reads of memory
+/// that was never written are errors. Devices are made at first use: even a million devices cost
+/// nothing by themselves.
+/// The host is one more device, `CPU:0`, with the index device_count() and memory without a limit:
+/// a destination of values, and the device of a replica if a strategy names the host.
 class Backend final : public belfry::Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, for
-  /// the number of no enumerator, for stacks out of bounds, for a functions_of without a device, or
-  /// for links of devices that do not exist.
+  /// Throws:
+  /// - InvalidArgumentError (kNoDevices): 0 devices, or fewer;
+  /// - InvalidArgumentError (kInvalidArgument): an option out of the range that Options names.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
   /// With a Chooser or an observer of the caller's. Takes 0 devices (SEM-238). Throws: the same.
   Backend(const Options& options, const Attachments& attached, CallSite site = CallSite::here());
@@ -54,19 +55,18 @@ class Backend final : public belfry::Backend {
   const Options& options() const;  ///< The options of the constructor.
   /// All operations so far. Empty unless options().record.
   const Log& log() const;
-  /// The hash of the log: equal for equal runs. The hash covers the data that Options::digests
-  /// selects. Runs that differ in other data only, for example in bytes outside a sample, may have
-  /// the same hash (SEM-77).
+  /// The hash of the log, with the share of the data that Options::digests selects: equal for equal
+  /// runs. Runs that differ in other data alone may have the same hash (SEM-77).
   std::uint64_t hash() const { return log().hash(); }
   /// All choices so far. Empty unless options().record.
   std::vector<Choice> choices() const;
   /// The choices as a word for `Schedule::replay`.
-  /// Throws: UnsupportedError (kUnsupported) if nothing is recorded, or if there were more choices
-  /// than options().record_limit.
+  /// Throws: UnsupportedError (kUnsupported) without options().record, or after more choices than
+  /// options().record_limit.
   std::string replay_token() const;
   /// The memory of each used device, in order.
   std::vector<DeviceMemoryReport> memory_report() const;
-  /// All live buffers. Buffers that are left after the release of all tensors are leaks.
+  /// All live buffers; after the release of all tensors, the leaks.
   std::vector<LiveBuffer> leaks() const;
 
  private:

@@ -43,18 +43,24 @@ struct HostFault {
 /// slow from call 3 on`.
 std::string to_string(const HostFault& fault);
 
-/// All inputs of a run of a cluster besides the program.
+/// All inputs of a run of a cluster besides the program: equal options and programs give equal
+/// runs.
 struct ClusterOptions {
-  int hosts = 2;                  ///< The number of hosts, from 1 to 256.
-  int devices = 1;                ///< The number of simulated devices of each host.
-  std::vector<int> devices_of{};  ///< The same by host, in place of `hosts` and `devices`.
-  /// Of hosts, replicas and streams alike, random by default.
+  int hosts = 2;    ///< The number of hosts, from 1 to 256.
+  int devices = 1;  ///< The number of simulated devices of each host.
+  /// The number of devices of each host, 0 or more, in place of `hosts` and `devices`.
+  std::vector<int> devices_of{};
+  /// The order of hosts, replicas and streams; random by default, drawn from `seed`.
   Schedule schedule{};
-  std::uint64_t seed = 0;                           ///< The seed of a random schedule.
-  std::vector<HostFault> faults{};                  ///< The faults of every run.
-  std::size_t memory_limit_bytes = 0;               ///< Of each device; 0: none.
-  std::size_t record_limit = std::size_t{1} << 16;  ///< Limit of kept operations and choices.
-  std::size_t stack_bytes = std::size_t{8} << 20;   ///< The stack of a host, mapped at use.
+  std::uint64_t seed = 0;              ///< Decides a random schedule; without effect on all others.
+  std::vector<HostFault> faults{};     ///< The faults of every run.
+  std::size_t memory_limit_bytes = 0;  ///< The memory of each device, in bytes; 0: no limit.
+  /// The most operations and the most choices of a run that are kept, of all hosts together. A
+  /// longer run goes on, but has no replay token. An operation takes 32 bytes, and most choices 2.
+  std::size_t record_limit = std::size_t{1} << 16;
+  /// The stack of a host, in bytes; memory is taken as the host uses the stack. Replicas of a host
+  /// have stacks of their own.
+  std::size_t stack_bytes = std::size_t{8} << 20;
 
   bool operator==(const ClusterOptions&) const = default;
 };
@@ -80,31 +86,37 @@ class Host {
   virtual void yield() = 0;
 };
 
-/// Several hosts in one process, each with a backend and a place in a group: the program is the
-/// `main` of each host. Hosts run in turn on the calling thread, and change at the calls of their
-/// groups. One schedule orders hosts, replicas and streams: the same program and options give the
-/// same run, and a token repeats the run. Hosts share the statics, the files and the output of the
-/// process. A call of a host's group on a thread that the program makes throws ContextError
-/// (kGroupContext).
+/// Runs the program of several hosts in one process, without threads: for tests of several
+/// processes, and of their faults.
 ///
-/// Example:
 ///   sim::Cluster cluster{{.hosts = 3, .devices = 2, .seed = 7}};
 ///   cluster.run([](sim::Host& host) { train(host.backend(), host.group()); });
+///
+/// The program is the `main` of each host. Hosts run in turn on the calling thread, and change at
+/// the calls of their groups. One schedule orders hosts, replicas and streams: the same program and
+/// options give the same run, and a token repeats the run. Hosts share the statics, the files and
+/// the output of the process. A call of a host's group on a thread that the program makes throws
+/// ContextError (kGroupContext).
 class Cluster {
  public:
-  /// Throws: InvalidArgumentError (kInvalidArgument) for fewer than 1 or more than 256 hosts, for
-  /// faults of hosts that do not exist, and for stacks out of bounds; (kNoDevices).
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument): fewer than 1 or more than 256 hosts, faults of
+  ///   hosts that do not exist, or stacks out of bounds;
+  /// - InvalidArgumentError (kNoDevices): a negative number of devices.
   explicit Cluster(ClusterOptions options = {}, CallSite site = CallSite::here());
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Calls `program(host)` once for each host, and returns when all have ended. Groups and backends
-  /// are new in each run. A host leaves its group at the end of the program; calls without hope
-  /// throw ProcessLostError.
-  /// Throws: the cause before its consequences: the exception of the lowest host, but
-  /// ProcessLostError and PeerFailedError only if no host threw anything else. InvalidArgumentError
-  /// (kReplay) for a replayed schedule of another program; ContextError inside a run.
+  /// Calls `program(host)` once for each host. Groups and backends are new in each run. A host
+  /// leaves its group at the end of the program; calls that wait for it then throw
+  /// ProcessLostError.
+  /// Order: blocks the caller until all hosts have ended.
+  /// Throws:
+  /// - the exception of the lowest host that failed by itself, else ProcessLostError or
+  ///   PeerFailedError of the lowest host;
+  /// - InvalidArgumentError (kReplay): a replayed schedule of another program;
+  /// - ContextError: inside a run.
   void run(const std::function<void(Host&)>& program, CallSite site = CallSite::here());
 
   const ClusterOptions& options() const;  ///< The options of the constructor.
@@ -114,8 +126,8 @@ class Cluster {
   std::uint64_t hash() const;
   /// All choices of the latest run.
   std::vector<Choice> choices() const;
-  /// The choices of the latest run, of hosts, replicas and streams, as a word for
-  /// `Schedule::replay`. Throws: UnsupportedError (kUnsupported) for more choices than the limit.
+  /// The choices of the latest run as a word for `Schedule::replay`.
+  /// Throws: UnsupportedError (kUnsupported) after more choices than the limit.
   std::string replay_token() const;
 
  private:

@@ -32,33 +32,33 @@ void note_draw(std::string_view library);
 
 }  // namespace detail
 
-/// Runs `body` a few times, on a fresh backend each, and judges all schedules (SEM-190 to SEM-195).
-/// The outcome of a schedule is the value or the exception of `body`, and the operations of each
-/// agent with their data. Numbers and containers of numbers are compared bit by bit, values of
-/// further types by `==`; a body may return nothing. Exceptions of `body` are outcomes, and do not
-/// leave `explore`.
+/// Answers whether a program has the same outcome in every schedule of its replicas and streams
+/// (SEM-190 to SEM-195).
 ///
-/// `body` uses the given backend alone, and does the same in each run: without clocks, without
-/// random numbers that no seed decides, without state of earlier runs. Accesses of replicas to host
-/// memory are seen in code that `belfry_watch(target)` compiled; without such code no verdict is
-/// kCertified.
-///
-/// `options.schedule` may name the judged schedule, `options.seed` decides no schedule (SEM-225).
-/// `record`, `digests` and `check_kernels` are set by the function, and replicas run on fibers: the
-/// bodies of kernels run several times, also in replays with `check_kernels`. `record_limit` is
-/// raised unless `options` have a limit of their own: a run with more operations is no base of a
-/// certificate.
-///
-/// Order: blocks the caller for 7 runs, for at most 24 without a certificate, and for at most 75 if
-/// two schedules differ: 48 of them shrink a schedule (SEM-195).
-/// Throws: InvalidArgumentError as the constructor of Backend.
-///
-/// Example:
 ///   const sim::Verdict verdict = sim::explore({.devices = 2}, [](sim::Backend& backend) {
 ///     MirroredStrategy strategy{backend};
 ///     return strategy.run([](ReplicaContext& replica) { return replica.replica_id(); })[1];
 ///   });
 ///   std::cout << explain(verdict);
+///
+/// `body` runs a few times, on a fresh backend each. Its outcome is the value or the exception, and
+/// the operations of each agent with their data. Numbers and containers of numbers are compared bit
+/// by bit, values of further types by `==`; a body may return nothing. Exceptions of `body` are
+/// outcomes, and do not leave `explore`.
+/// `body` uses the given backend alone, and does the same in each run: without clocks, without
+/// random numbers that no seed decides, without state of earlier runs. Accesses of replicas to host
+/// memory are seen in code that `belfry_watch(target)` compiled; without such code no verdict is
+/// kCertified.
+///
+/// Of the options, `devices`, `memory_limit_bytes`, `links`, `stack_bytes`, `functions_of` and
+/// `audit_watch` hold in every run. `schedule` names the judged schedule, unless it is random.
+/// `seed`, `record`, `digests` and `check_kernels` have no effect (SEM-225): everything is
+/// recorded, with all data, and bodies of kernels are checked, so that they run several times, also
+/// in replays with `check_kernels`. Replicas run on fibers. `record_limit` counts if it is not the
+/// default, which is raised here: a longer run is no base of a certificate.
+/// Order: blocks the caller for 7 runs with a certificate, at most 24 without, and at most 75 if
+/// two schedules differ, for the shortest story about the difference (SEM-195).
+/// Throws: InvalidArgumentError, as the constructor of Backend.
 template <class Body>
 Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::here()) {
   using Call = belfry::detail::FunctionCall<std::remove_reference_t<Body>, Backend&>;

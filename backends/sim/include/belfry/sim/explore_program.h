@@ -35,22 +35,21 @@ std::vector<JudgedBackend> explore_program(const std::function<BodyResult()>& pr
 
 }  // namespace detail
 
-/// Runs a program that makes its backends itself, for example a whole test, and judges the
-/// schedules of each backend, in the order of the making (SEM-198). The verdict about a backend is
-/// that of `explore` with the options of its constructor, for the program as the body; all further
-/// backends keep their own schedules meanwhile. If every verdict is kCertified, the program has the
-/// same outcome whatever the schedules of all its backends.
+/// Answers for a program that makes its backends itself, for example a whole test, whether each
+/// backend has the same outcome in every schedule (SEM-198).
 ///
-/// The program makes the same backends on the calling thread in each run. A backend with a Chooser
-/// or an observer of the program's own has the level kNone.
-///
-/// Order: blocks the caller for a run, and for the runs of an `explore` for each backend.
-/// Throws: nothing of the program: its exceptions are outcomes.
-///
-/// Example:
 ///   for (const sim::JudgedBackend& judged : sim::explore_program(train_on_two_backends)) {
 ///     std::cout << to_string(judged.site) << ": " << to_string(judged.verdict) << '\n';
 ///   }
+///
+/// The verdict about a backend is that of `explore` with the options of its constructor, for the
+/// program as the body; all further backends keep their own schedules meanwhile. The verdicts are
+/// in the order of the making. If every verdict is kCertified, the program has the same outcome
+/// whatever the schedules of all its backends.
+/// The program makes the same backends on the calling thread in each run. A backend with a Chooser
+/// or an observer of the program's own has the level kNone.
+/// Order: blocks the caller for a run, and for the runs of an `explore` for each backend.
+/// Throws: nothing of the program: its exceptions are outcomes.
 template <class Program>
 std::vector<JudgedBackend> explore_program(Program&& program) {
   using Call = belfry::detail::FunctionCall<std::remove_reference_t<Program>>;

@@ -113,7 +113,8 @@ const char* to_string(Observation::Kind kind);
 /// `R1 of run 2 submitted fill, item 3 of S4, train.cpp:5`.
 std::string to_string(const Observation& observation);
 
-/// Sees what happens in the runs of a backend, in order. An observer changes no choice, no hash and
+/// Sees each event in the runs of a backend, in order. An observer changes no choice, no hash and
+/// no token. With the concurrent carrier, calls come from several threads, one at a time.
 /// no token. With the concurrent carrier, calls come from several threads, one at a time.
 class Observer {
  public:

@@ -12,62 +12,88 @@
 
 namespace belfry::sim {
 
-/// How replicas run. Several user threads may share a backend with kConcurrent only.
+/// How replicas run. With kFiber and kBaton one user thread at a time uses a backend.
 enum class Carrier : std::uint8_t {
   kFiber,       ///< Fibers on the calling thread.
-  kBaton,       ///< Threads, one at a time, in the same order as the fibers: for debuggers.
-  kConcurrent,  ///< Threads, all at once: no schedule, no determinism; for looking for data races.
+  kBaton,       ///< A thread for each replica, one at a time, in the same order as fibers: slower,
+                ///< for debuggers.
+  kConcurrent,  ///< A thread for each replica, all at once, for ThreadSanitizer: no schedule, no
+                ///< replay token, and another log in each run.
 };
 
 /// `fiber`, `baton`, `concurrent`.
 std::string to_string(Carrier carrier);
 
-/// The amount of written data that enters the log (SEM-77).
+/// The share of the data in the log: two runs with equal logs had equal data of this share
+/// (SEM-77).
 enum class Digests : std::uint8_t {
-  kNone,
-  kSampled,  ///< Some bytes of large results: finds most differences at little cost.
-  kAll,      ///< All data, host values of replicas and variables, and merges' lines.
+  kNone,     ///< No data, only operations: the fastest.
+  kSampled,  ///< Some bytes of large results: most differences at little cost. Equal logs may hide
+             ///< a difference outside the sample.
+  kAll,      ///< All data, host values of replicas and variables, and merges' lines: each written
+             ///< byte is read once more.
 };
 
 /// `none`, `sampled`, `all`.
 std::string to_string(Digests digests);
 
-/// All inputs of a simulated run besides the program. A value: equal options give equal runs.
+/// All inputs of a simulated run besides the program: equal options and programs give equal runs.
+///
+///   sim::Backend backend{{.devices = 4, .seed = 7}};
+///
 struct Options {
-  int devices = 1;  ///< The number of devices.
-  /// Random by default, drawn from `seed`: programs should not depend on a single order by habit.
+  int devices = 1;  ///< The number of devices, up to 2^26; made at first use, so many cost nothing.
+  /// The order of replicas and streams. Schedule::random(), the default, draws a new order for each
+  /// `seed`; Schedule::fixed() is the same for every seed, and hides mistakes that other orders
+  /// show; Schedule::replay(token) repeats a run.
   Schedule schedule{};
-  Carrier carrier = Carrier::kFiber;   ///< How replicas run.
-  std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
-  /// Whether buffers with copies of the same bytes share memory until a buffer is written. No
-  /// program can see the difference; off for tests that check whether copies are equal.
+  Carrier carrier = Carrier::kFiber;  ///< How replicas run.
+  /// The memory of each device, in bytes; 0 is no limit. Allocations beyond are a DeviceError
+  /// (kOutOfMemory), as on a GPU of this size.
+  std::size_t memory_limit_bytes = 0;
+  /// Whether buffers with copies of the same bytes share host memory until a buffer is written: N
+  /// replicas need the memory of one. Off, each buffer has memory of its own, for tests that check
+  /// whether copies are equal. Results, logs and `memory_limit_bytes` are the same.
   bool share_copies = true;
-  bool record = true;                                ///< Keep log, hash and choices.
-  Digests digests = Digests::kSampled;               ///< The data in the log.
-  std::size_t record_limit = std::size_t{1} << 16;   ///< Limit of kept operations and choices.
-  std::size_t stack_bytes = std::size_t{512} << 10;  ///< The stack of a replica, mapped at use:
-                                                     ///< from 32 KiB to 1 GiB.
-  std::uint64_t seed = 0;                            ///< The seed of a random schedule.
-  /// The replica whose functions run in merges (SEM-135). Only programs with merge functions that
-  /// depend on their replica see a difference.
+  /// Whether the log, its hash and the choices are kept. Off, a run is faster and needs no memory
+  /// for its history, but has no replay token, and errors cannot name one.
+  bool record = true;
+  Digests digests = Digests::kSampled;  ///< The share of the data in the log.
+  /// The most operations and the most choices that are kept, 65,536 each, from the start of the
+  /// backend. An operation takes 32 bytes, and most choices 2. A longer run goes on, and its hash
+  /// covers everything, but the run has no replay token and no certificate. A larger limit costs
+  /// memory only as the run fills it.
+  std::size_t record_limit = std::size_t{1} << 16;
+  /// The stack of a replica, in bytes, from 32 KiB to 1 GiB. Memory is taken as a replica uses the
+  /// stack. A replica that needs more ends the run with a DeviceError (kStackOverflow); more costs
+  /// address space, and time at the start of many replicas.
+  std::size_t stack_bytes = std::size_t{512} << 10;
+  std::uint64_t seed = 0;  ///< Decides a random schedule; without effect on all others.
+  /// The replica whose merge function runs, from 0 to devices - 1. Every replica passes a merge
+  /// function, and one of them is called. If the functions capture different values, for example a
+  /// gradient in place of an argument, the result depends on the replica, and a run with another
+  /// number shows the mistake (SEM-135). No other program sees a difference.
   int functions_of = 0;
   /// `links[i]` lists the devices with a direct, fast link to device i (SEM-146).
-  /// Empty: unknown.
+  /// Empty: unknown. Links decide the choice of the algorithm that reduces tensors, and no time:
+  /// nothing is faster over a simulated link.
   std::vector<std::vector<int>> links{};
-  /// Whether the body of each user's kernel runs several times, on copies of its operands, and its
-  /// accesses are compared with the launch (SEM-174). For tests: results and log stay as without
-  /// the checks, and effects of bodies on other memory happen several times.
+  /// Whether each kernel of the user is checked against its launch: its body runs several times, on
+  /// copies of its operands between guards. A read or write beside the operands, a write to an
+  /// operand of `reads`, or an element of `writes` that is never written is an error of the next
+  /// host wait (SEM-174). Results and log stay the same. A launch takes several times as long, and
+  /// other effects of a body, such as a count or a print, happen several times. For tests.
   bool check_kernels = false;
-  /// Whether an exploration compares memory before and after each slice of a replica, and names
-  /// changes that the watch of host memory has not seen. A verdict takes many times as long.
+  /// Whether an exploration compares the memory of the program before and after each step of a
+  /// replica, and names changes that the watch of host memory has missed. An exploration takes many
+  /// times as long. For doubts about a certificate.
   bool audit_watch = false;
 
   bool operator==(const Options&) const = default;
 };
 
-/// The options as an initializer that compiles, `belfry::sim::Options options` before it:
-/// `{.devices = 2, .carrier = belfry::sim::Carrier::kBaton}`. Members with their default value are
-/// left out, except `devices`.
+/// An initializer that compiles after `belfry::sim::Options options`, without members of their
+/// default value except `devices`: `{.devices = 2, .carrier = belfry::sim::Carrier::kBaton}`.
 std::string to_string(const Options& options);
 
 }  // namespace belfry::sim

@@ -9,9 +9,10 @@
 
 namespace belfry::sim {
 
-/// Runs `program` twice, on fresh backends with the same options, and compares the logs operation
-/// by operation (SEM-70). The logs have digests of all data written on devices and of nests on the
-/// host; host data of types that are no nests is not compared.
+/// Checks that a program does the same twice: runs it on two fresh backends with the same options,
+/// and compares the logs operation by operation, with all data written on devices and all nests on
+/// the host (SEM-70). Host data of other types is not compared.
+/// Order: blocks the caller for two runs.
 /// Throws: InvalidArgumentError (kNotDeterministic) with the first operation that differs;
 /// exceptions of `program`.
 void repeat_and_compare(const Options& options, const std::function<void(Backend&)>& program,

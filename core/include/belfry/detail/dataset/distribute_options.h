@@ -46,14 +46,14 @@ std::string to_string(BatchSplit split);
 struct DistributeOptions {
   EndOfData end_of_data;                           ///< Required: there is no default.
   ElementUse elements = ElementUse::kGlobalBatch;  ///< The use of an element.
-  /// The number of steps that are read ahead. Tensors of these steps are copied to the devices
-  /// while earlier steps are computed. Only the time of reading changes.
+  /// The number of steps that are read ahead, at least 0. Tensors of these steps are copied to the
+  /// devices while earlier steps are computed, and take memory there. Results stay the same.
   int prefetch = 0;
   int num_workers = 1;  ///< Strategies like this one; each reads a share of the data.
   int worker = 0;       ///< The number of this worker, from 0.
-  /// TensorFlow uses even sizes if automatic sharding is off, and by default splits each batch if
-  /// the data are in memory. With `kEachBatch` the dataset of every worker holds the data of all
-  /// workers.
+  /// How a global batch is split. TensorFlow uses even sizes if automatic sharding is off, and by
+  /// default splits each batch if the data are in memory. With `kEachBatch` the dataset of every
+  /// worker holds the data of all workers.
   BatchSplit split = BatchSplit::kEvenSizes;
   /// Whether all of `num_workers` strategies take equally many steps: the dataset of every worker
   /// holds the data of all workers, and each strategy takes its shares of each step (SEM-95).

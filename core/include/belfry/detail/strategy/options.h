@@ -16,16 +16,18 @@ namespace belfry {
 
 class CrossDeviceOps;
 
-/// Options of a strategy.
+/// Options of a strategy. Without any: every device of the backend, and the fastest algorithm.
 struct StrategyOptions {
   /// The devices of the replicas, in order; empty: all devices of the backend.
   std::vector<DeviceSpec> devices{};
-  /// The order of additions in every reduction. Without a value: replica order for host leaves, the
-  /// order of `cross_device_ops` for tensors.
+  /// The order of additions in every reduction. Sums of floating-point numbers depend on the order:
+  /// a named order gives the same bits on every backend and number of processes, and may rule out
+  /// the fastest algorithm. Without a value: replica order for host leaves, the order of
+  /// `cross_device_ops` for tensors.
   std::optional<ReductionOrder> order{};
-  /// The algorithm that reduces tensors (SEM-146), shared with the strategy and with any number of
-  /// other strategies. Null: as choose_the_best decides with `links` if no order is named; else the
-  /// backend's communicator if it has the order, and ReductionToOneDevice if not.
+  /// The algorithm that reduces tensors, shared with any number of strategies (SEM-146). Null: as
+  /// choose_the_best decides with `links`; with a named order, the backend's communicator if it has
+  /// the order, and ReductionToOneDevice if not.
   std::shared_ptr<CrossDeviceOps> cross_device_ops{};
   /// The replicas whose devices have a direct link to the device of each replica, for
   /// choose_the_best. Empty: the links of Backend::connections().
@@ -34,17 +36,18 @@ struct StrategyOptions {
   /// warnings, each after `warning: `. Called on the thread that makes or configures the strategy;
   /// an exception leaves the constructor or `configure`.
   std::function<void(const std::string&)> log{};
-  /// Whether merges that a replica reaches several times in a run need a MergeTag: a check for
-  /// loops over values in an order that may differ between replicas (SEM-133).
+  /// Whether merges that a replica reaches several times in a run need a MergeTag. Without names,
+  /// replicas that loop over the same values in different orders meet at the same line, and add
+  /// values that do not belong together; with names, such a loop is a MergeMismatchError (SEM-133).
   bool require_names = false;
   /// Whether a SUM of integers that leaves the element type is an InvalidArgumentError
-  /// (kSumOverflow) in place of a result that wraps (SEM-157). Then each reduction with integers
-  /// adds twice, and blocks the host until its integer tensors are computed.
+  /// (kSumOverflow), and no result that wraps (SEM-157). Costs a second addition of all integers,
+  /// and a wait of the host for integer tensors in each reduction.
   bool report_overflow = false;
 };
 
-/// The options as an initializer that compiles, without members of their usual value. Of an
-/// algorithm the text has the name, in quotes; of `log`, `"a function"`.
+/// An initializer that compiles, without members of their default value. An algorithm has its name,
+/// in quotes; a `log` is `"a function"`.
 std::string to_string(const StrategyOptions& options);
 
 namespace detail {

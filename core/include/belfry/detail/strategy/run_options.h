@@ -10,9 +10,10 @@
 
 namespace belfry {
 
-/// How `run` carries the replicas.
+/// How `run` runs the replicas.
 struct RunOptions {
-  /// False asks for the serial schedule: in each round replica 0 first, then 1, and so on.
+  /// False asks for the serial schedule: replica 0 runs to its next merge, then replica 1, and so
+  /// on. Slower with threads, and the same order in each run, for debugging.
   bool concurrent = true;
   /// The call of `run`, for messages.
   CallSite site = CallSite::here();
@@ -23,12 +24,12 @@ std::string to_string(const RunOptions& options);
 
 /// How `update` and `update_each` change the components of a variable.
 struct UpdateOptions {
-  /// The function changes the components themselves, without copies: the update needs no second
-  /// memory for a tensor that has no other handle. After an exception the variable has no value
-  /// (SEM-42).
+  /// Whether the function changes the components themselves and not copies. A tensor without a
+  /// second handle then needs no second memory; but after an exception the variable has no value,
+  /// and every use throws (SEM-42).
   bool in_place = false;
-  /// The function sets whole components, and uses no old value: the variable may be without a
-  /// value.
+  /// Whether the function sets whole components, and reads no old value: the variable may be
+  /// without a value, for example after an exception in place.
   bool anew = false;
   /// The call, for messages.
   CallSite site = CallSite::here();
