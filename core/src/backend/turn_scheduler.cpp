@@ -12,22 +12,24 @@
 #include <string>
 #include <utility>
 
-// The terms of this file:
+// The states of a replica, of which one at a time is running:
 //
-//   agent    a replica, the caller of `carry`, or a stream of the backend: all agents take steps
-//   turn     the right to take a step; a single agent has the turn
-//   carrier  the execution context of an agent: a fiber or a thread with its stack
-//   gate     a condition that replicas wait for; whoever opens the gate admits the waiters
-//   job      the user of the scheduler; `settle` is called when no replica can go on
+//   new     -> running   its first turn; `start_carrier` gives the replica a stack
+//   running -> ready     `step`: the replica gives way
+//   running -> blocked   `block_until`: the replica waits in the list of a gate
+//   blocked -> ready     `admit`: the gate has opened; `cancel_blocked`: nothing can open it
+//   ready   -> running   its turn: Turns, the queue of ready replicas, has drawn the replica
+//   running -> ended     `after_body`: the body has returned; `abandon`: the replica gives itself
+//                        up; `forsake`: the caller gives up a replica that hangs
 //
-// A replica gives up its turn by `step` or `block_until`. Turns draws the next agent there, and the
-// carrier switches directly to the carrier of the next replica. Streams take their steps, and the
-// job is settled, on the carrier of the caller.
+// `step` and `block_until` switch from the stack of the replica straight to the stack of the next.
+// Streams of the backend take their steps on the stack of the caller of `carry`, and there the job
+// is asked to go on (`settle`) when no replica is ready. A carrier is a stack: a fiber or a thread.
 namespace belfry::detail {
 namespace {
 
-// Rare work stands in functions of its own: the frames of waiting replicas stay small, and more of
-// the frames fit into a cache.
+// Rare work is kept out of the functions that switch stacks: the frames of blocked replicas stay
+// small, and more of the frames fit into a cache.
 [[gnu::noinline]] void make_room(std::vector<Gate::Waiter>& waiters) {
   waiters.reserve(std::max<std::size_t>(8, 2 * waiters.size()));
 }
@@ -84,7 +86,7 @@ void TurnScheduler::step(Carrier& carrier, const Operation& operation) {
   announce(operation);
 }
 
-// In one piece: replicas do hardly anything else as often.
+// Flattened, that is, with all calls inlined: a merge is one `block_until` for each replica.
 [[gnu::flatten]] void TurnScheduler::block_until(Carrier& replica, const Operation& operation,
                                                  Gate& gate) {
   auto& carrier = static_cast<TurnCarrier&>(replica);
@@ -93,6 +95,8 @@ void TurnScheduler::step(Carrier& carrier, const Operation& operation) {
   if (waiters.size() == waiters.capacity()) [[unlikely]] {
     make_room(waiters);
   }
+  // No wakeup is lost. The replica has seen the gate closed and enters the list in the same turn,
+  // and a gate is opened by an agent in a turn of its own: before this turn, or after the entry.
   waiters.push_back({this, carrier.replica});
   carrier.gate = &gate;
   switch_from(carrier, &carrier_of(next_turn()));
@@ -124,7 +128,8 @@ void TurnScheduler::forsake(int replica) {
 
 // On the caller's stack.
 
-// Gets all the memory that the run itself needs: once replicas have started, `carry` cannot throw
+// Takes all the memory that the run itself needs: once replicas have started, `carry` cannot throw
+// before their end.
 // before their end.
 void TurnScheduler::begin(int replicas, Job& job, bool concurrent) {
   job_ = &job;
@@ -139,8 +144,8 @@ void TurnScheduler::begin(int replicas, Job& job, bool concurrent) {
   callers_state_ = ThreadState::current();
 }
 
-// Runs agents and settles the job until the turn of a replica comes. Returns the carrier of the
-// replica, or null at the end of the run.
+// Runs streams, and asks the job to go on, until a replica has the turn. Returns the replica's
+// carrier, or null at the end of the run.
 [[gnu::flatten]] TurnCarrier* TurnScheduler::run_until_replica(Turn turn) {
   for (;;) {
     turn = run_agents(turn);
@@ -160,13 +165,13 @@ void TurnScheduler::begin(int replicas, Job& job, bool concurrent) {
   }
 }
 
-// Until the turn of a replica, or of nobody.
+// Returns the first turn that no stream has.
 Turn TurnScheduler::run_agents(Turn turn) {
   for (; turn.kind == Turn::Kind::kAgent; turn = turns_.next()) run_agent(turn.index);
   return turn;
 }
 
-// An exception waits in `failure_`: replicas are suspended, and their stacks must be unwound first.
+// Keeps an exception for `finish`: the stacks of suspended replicas are unwound first.
 [[gnu::noinline]] void TurnScheduler::run_agent(std::uint32_t which) {
   try {
     parts_->agents->run(which);
@@ -175,7 +180,8 @@ Turn TurnScheduler::run_agents(Turn turn) {
   }
 }
 
-// If the job lets replicas go on but none is ready, the run waits for other agents.
+// Asks the job to go on. If the job says that replicas can, and none is ready, the run waits for
+// streams.
 Job::Settled TurnScheduler::settle() {
   kind_->order_settling();
   Job::Settled settled;
@@ -196,7 +202,9 @@ Job::Settled TurnScheduler::settle() {
   return true;
 }
 
-// Makes every waiting replica leave its wait with ReplicaCancelled. False if no replica waits.
+// Ends a deadlock: makes every blocked replica ready again, to throw ReplicaCancelled. False if no
+// replica is blocked. The replicas leave the lists of their gates, which would else wake them a
+// second time.
 [[gnu::noinline]] bool TurnScheduler::cancel_blocked() {
   blocked_.clear();
   for (std::size_t i = 0; i < carriers_.size(); ++i) {
@@ -287,8 +295,9 @@ void TurnScheduler::announce(const Operation& operation) {
 
 // On the carriers of replicas.
 
-// Executes the body of the carrier's replica, and further bodies while the carrier is reused. The
-// run may be over as soon as `leave` has resumed the next carrier.
+// Runs bodies on one stack: the body of the carrier's replica, then bodies of new replicas while
+// the stack is reused. The run may be over as soon as `leave` has resumed the next carrier, so that
+// nothing of the run is touched afterwards.
 void TurnScheduler::execute_bodies(TurnCarrier& carrier) {
   Departure departure{nullptr, nullptr};
   while (departure.next == nullptr) {
@@ -309,7 +318,8 @@ TurnScheduler::Body TurnScheduler::start_body(TurnCarrier& carrier) {
   return {run.job_, carrier.replica};
 }
 
-// The next carrier is null if the next turn starts a body on `carrier`.
+// Returns no next carrier if the next turn is that of a new replica, which then runs on the same
+// stack.
 TurnScheduler::Departure TurnScheduler::after_body(TurnCarrier& carrier) {
   const Unwatched unwatched;
   auto& run = static_cast<TurnScheduler&>(*carrier.run);

@@ -15,13 +15,14 @@
 
 namespace belfry::detail {
 
-/// Runs replicas one at a time. Turns decides the next replica or stream; Carriers switches to the
-/// replica. A carrier gives up its turn by a switch straight to the next carrier. The caller of
-/// `carry` gets a turn only to settle the job and to let streams take steps.
+/// Runs replicas one at a time: a cooperative scheduler. Turns is its queue of ready replicas, and
+/// Carriers switches between their stacks. A replica that gives way switches straight to the next
+/// replica; the caller of `carry` runs only between replicas, for streams, and to ask the job to go
+/// on.
 /// A scheduler serves one call of `carry` at a time and keeps its memory for the next.
 /// Hidden, like the executor: functions of a visible class may be replaced when a program is
-/// loaded, and compilers do not inline such functions. `carry` is called with ThreadSanitizer off
-/// (Unwatched), and turns it on for `Job::settle`.
+/// loaded, and compilers do not inline such functions. The scheduler runs with ThreadSanitizer off
+/// (Unwatched), and turns it on for `Job::settle`, which is code of the job.
 class [[gnu::visibility("hidden")]] TurnScheduler final : public Run {
  public:
   /// `parts` outlive the scheduler.
@@ -35,10 +36,12 @@ class [[gnu::visibility("hidden")]] TurnScheduler final : public Run {
 
   void step(Carrier& carrier, const Operation& operation) override;
   void block_until(Carrier& replica, const Operation& operation, Gate& gate) override;
+  /// Makes blocked replicas ready: their gate has opened.
   void admit(std::span<const Gate::Waiter> replicas) override;
+  /// Ends the running replica without unwinding its stack. Called on the replica's own stack.
   [[noreturn]] void abandon(Carrier& replica) override;
-  /// Called on the caller's carrier during the turn of `replica`: the replica never runs again and
-  /// counts as ended. Afterwards the next turn begins.
+  /// Ends a replica that hangs: called on the caller's stack while `replica` should run. The
+  /// replica never runs again, and the next turn begins.
   void forsake(int replica);
 
  private:

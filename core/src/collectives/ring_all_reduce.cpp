@@ -10,10 +10,39 @@
 #include <string>
 #include <utility>
 
-// For N members in a ring. A tensor is cut into N chunks, and the sum of chunk c starts at place c.
-// In each of N - 1 steps every member adds its own chunk to a chunk of its left neighbour, so that
-// the sum goes round in ascending order; the member at place c - 1 then has the sum of chunk c. In
-// N - 1 more steps every member copies a finished chunk from its left neighbour.
+// N members form a ring, and each member reads from its left neighbour alone:
+//
+//   .--> member 0 --> member 1 --> member 2 --.
+//   '-----------------------------------------'
+//
+// A tensor is cut into N chunks, here a, b and c. a0 is chunk a of member 0, and a01 the sum a0 +
+// a1. In each sum step the member at place p adds its own chunk to the partial sum of its left
+// neighbour:
+//
+//             place 0           place 1           place 2
+//   start     a0   b0   c0      a1   b1   c1      a2   b2   c2
+//   sum 1     a0   b0   c20     a01  b1   c1      a2   b12  c2
+//   sum 2     a0   b120 c20     a01  b1   c201    a012 b12  c2
+//   copy 1    a012 b120 c20     a01  b120 c201    a012 b12  c201
+//   copy 2    a012 b120 c201    a012 b120 c201    a012 b120 c201
+//
+// Invariant: the sum of chunk c starts at place c and moves one place in each step; after sum step
+// k, the member at place p has k + 1 terms of chunk p - k, modulo N. No member reads what another
+// writes in the same step.
+//
+// The options change the places, and no step:
+// - start: the sum of chunk c starts at place c + start.
+// - permutation: the order of the replicas of a host in the ring. With hosts, the M replicas of
+//   host 0 come first, then the replicas of host 1: 0 2 1 3, 4 6 5 7 for the permutation 0 2 1 3.
+// - subchunks: S rings run at once, each on a part of every chunk: chunk c of ring s is chunk
+//   c * S + s of the plan. Ring s begins s * (M / S) places later in the order of each host: the rings
+//   pass from host to host by different replicas. For two hosts, M = 4 and S = 2:
+//
+//   ring 0    0 1 2 3 4 5 6 7    from host to host: 3 -> 4 and 7 -> 0
+//   ring 1    2 3 0 1 6 7 4 5    from host to host: 1 -> 6 and 5 -> 2
+//
+// If the options do not fit the members, because some replicas take no part, the members form one
+// plain ring in replica order.
 namespace belfry {
 namespace {
 

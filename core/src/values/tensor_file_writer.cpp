@@ -16,6 +16,21 @@
 #include <cstdint>
 #include <tuple>
 
+// The layout of a file, which is that of safetensors:
+//
+//   bytes 0 to 7      L, the length of the header: a multiple of 8, little-endian
+//   L bytes           the header: JSON, then blanks up to the multiple of 8
+//   the rest          the bytes of the arrays, one after the other, without gaps
+//
+// For `step` int64[] and `bias` float32[2] with a note, the header is, in one line:
+//
+//   {"__metadata__":{"epoch":"3"},
+//    "step":{"dtype":"I64","shape":[],"data_offsets":[0,8]},
+//    "bias":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}
+//
+// Offsets count from the end of the header. Arrays with larger elements come first, and arrays with
+// equally large elements by name. Every array therefore begins at a multiple of its element size,
+// in the file, too, because 8 + L is a multiple of 8.
 namespace belfry {
 namespace {
 
@@ -62,7 +77,7 @@ void require_writable(const Piece& piece, const std::string& type, CallSite site
   }
 }
 
-// Arrays with larger elements come first, so that each array is at a multiple of the element size.
+// The arrays in the order of the file, checked.
 std::vector<Piece> pieces_of(const TensorFile& file, CallSite site) {
   std::vector<Piece> pieces;
   pieces.reserve(file.tensors.size() + file.unsupported.size());
@@ -98,7 +113,7 @@ void append_notes(std::string& out, const std::map<std::string, std::string>& no
   out += '}';
 }
 
-// The bytes in front of the arrays.
+// The length and the header.
 std::string head_of(const TensorFile& file, const std::vector<Piece>& pieces, CallSite site) {
   std::string header = "{";
   if (!file.notes.empty()) append_notes(header, file.notes, site);
@@ -113,7 +128,6 @@ std::string head_of(const TensorFile& file, const std::vector<Piece>& pieces, Ca
     begin = end;
   }
   header += '}';
-  // The arrays begin at a multiple of eight.
   header.append((8 - header.size() % 8) % 8, ' ');
   if (header.size() > kMostHeaderBytes) {
     refuse("a header of " + std::to_string(header.size()) + " bytes; the format allows " +

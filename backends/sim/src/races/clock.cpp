@@ -4,7 +4,8 @@
 
 namespace belfry::sim::races {
 
-// A clock that covers the second clock stays, and a clock that is covered becomes a copy.
+// A clock that covers the other stays as it is, and a covered clock becomes a copy, which shares
+// the table. Only two clocks with news on both sides are joined lane by lane.
 void Clock::join(const Clock& other) {
   if (other.is_empty() || has_last_of(other)) return;
   if (is_empty() || other.has_last_of(*this)) {
@@ -16,7 +17,7 @@ void Clock::join(const Clock& other) {
   for (std::size_t i = 0; i < other.own_count_; ++i) raise(other.own_[i]);
 }
 
-// A table without further owners is changed in place.
+// Changes a table of this clock alone in place; beside a shared table, keeps up to kOwn numbers.
 void Clock::raise(const Happening& to) {
   for (std::size_t i = 0; i < own_count_; ++i) {
     if (own_[i].lane != to.lane) continue;
@@ -103,7 +104,9 @@ Clock::Relation Clock::relation(const Part* first, const Part* second) {
   return {.covers = below == 0, .is_covered = above == 0};
 }
 
-// A chain of origins would keep the tables of all phases.
+// Returns a table of this clock alone, to be changed: its table if no copy shares it, else a copy
+// with the shared table as the origin. The shared table gives up its own origin; otherwise the
+// tables of all earlier phases would stay in memory, each as the origin of the next.
 Clock::Table& Clock::own_table() {
   if (table_.is_alone()) return *table_;
   if (table_.get() == nullptr) {

@@ -25,24 +25,39 @@ struct Happening {
 /// A vector clock: for each lane, the number of happenings that come before a point in every
 /// schedule. A single thread at a time uses a clock and its copies.
 ///
-/// How clocks of many lanes stay cheap. Copies share a table, and a clock has a few numbers beside
-/// the table: the clocks of a device between two collectives differ in few lanes. Two clocks that
-/// end at happenings are compared by these happenings, and a table knows the table from which it
-/// was copied. Only clocks without such a relation are compared lane by lane.
+/// Representation. A clock is a table with a number for each lane, and up to five own numbers, each
+/// above the number of its lane in the table:
+///
+///   at(lane) = the own number of the lane, if there is one; else the number in the table
+///
+/// Copies share the table, and a shared table never changes. With 3, 1, 0, 0, 0, 0 in the table,
+/// for example, after `b = a; b.add(2, 5)` both clocks have this table, and b has lane 2 at 5
+/// beside the table. Only a sixth own number makes b copy the table, in parts of 32 lanes;
+/// unchanged parts stay shared.
+///
+/// Why this is cheap. After a collective all its members have one clock, hence one table. In the
+/// phase up to the next collective each member goes on in few lanes, hence in own numbers. Two
+/// shortcuts then spare most comparisons lane by lane:
+///
+/// - A copied table names the table from which it was copied, its origin. Numbers only rise: the
+///   table covers its origin, without a look at the numbers.
+/// - `end_at(h)`: the clock is the clock at happening h, with everything before h and nothing else.
+///   Every clock with h covers this clock: a comparison of a single number.
 class Clock {
  public:
   std::uint32_t at(Lane lane) const {
     const Happening* const own = own_of(lane);
     return own != nullptr ? own->number : in_table(lane);
   }
-  /// Adds everything up to happening `number` of `lane`; what comes before the happening is added
-  /// already.
+  /// Raises `lane` to happening `number`. The caller has joined everything that comes before this
+  /// happening.
   void add(Lane lane, std::uint32_t number) {
     last_ = {};
     raise({lane, number});
   }
-  /// The clock is that of `last`, which is added already: every clock with `last` has everything
-  /// that this clock has.
+  /// Declares the clock to be the clock at `last`. Assumes that `last` is added, and that a clock
+  /// gets `last` together with all of this clock. The next `add`, or `join` with news, ends the
+  /// declaration.
   void end_at(const Happening& last) { last_ = last; }
   /// Adds everything before the point of `other`.
   void join(const Clock& other);
@@ -64,7 +79,9 @@ class Clock {
   struct Table {
     std::uint32_t owners = 0;
     std::vector<Ref<Part>> parts{};  // Null: all are 0.
-    Ref<Table> origin{};  // No number of this table is below the origin's. Null: not known.
+    // The table from which this table was copied: no number here is below the number there. Null in
+    // a first table, and in a table with copies: a table keeps a single older table in memory.
+    Ref<Table> origin{};
   };
   struct Relation {
     bool covers = true;      // No number is below the number of the second part,
