@@ -35,7 +35,8 @@ std::string to_string(const AlgorithmChoice& choice);
 /// 4. ReductionToOneDevice, with a warning.
 ///
 /// Lists that are not symmetric, or not one for each replica, are left out with a warning.
-/// Order: may make the communicator, which may block the host. Throws: DeviceError.
+/// Order: may make the communicator, which may block the host.
+/// Throws: DeviceError.
 AlgorithmChoice choose_the_best(ReplicaDevices& devices,
                                 const std::vector<std::vector<int>>& links = {});
 

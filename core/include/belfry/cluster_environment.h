@@ -51,19 +51,23 @@ struct ProcessIdentity {
 /// `process 2 of 4, local 1, told by Open MPI`.
 std::string to_string(const ProcessIdentity& identity);
 
-/// The place of this process in its job (SEM-200): `given`, or the first source of ProcessSource
-/// with all variables set, or process 0 of 1. Nothing is read but `environment`, and nothing is
-/// changed. Throws: InvalidArgumentError (kInvalidArgument) with the variable at fault and its
-/// value (SEM-201, SEM-202); without a source, also for a TF_CONFIG of several processes without a
-/// task.
+/// The place of this process in its job: `given`, or the first source of ProcessSource with all
+/// variables set, or process 0 of 1 (SEM-200). Reads nothing but `environment`, and changes
+/// nothing:
+///
+///   const ProcessIdentity here = resolve(environment_from(environ));
+///
+/// Throws: InvalidArgumentError (kInvalidArgument) with the variable at fault and its value
+/// (SEM-201, SEM-202); without a source, also for a TF_CONFIG of several processes without a task.
 ProcessIdentity resolve(const Environment& environment,
                         const std::optional<ProcessNumbers>& given = std::nullopt,
                         CallSite site = CallSite::here());
 
-/// For groups of processes: compares the rank and size of this process among all processes of MPI
-/// with `given`, or with the variables of all launchers, of which some may lack (SEM-204). Throws:
-/// InvalidArgumentError (kInvalidArgument) with the variables that differ and a way to start the
-/// program; as `resolve`.
+/// Checks, for groups of processes, that a launcher and MPI agree: compares the rank and size of
+/// this process in MPI with `given`, or with the variables of all launchers, of which some may lack
+/// (SEM-204).
+/// Throws: InvalidArgumentError (kInvalidArgument) with the variables that differ and a way to
+/// start the program; the errors of `resolve`.
 void require_same_process(const Environment& environment, int rank, int size,
                           const std::optional<ProcessNumbers>& given = std::nullopt,
                           CallSite site = CallSite::here());

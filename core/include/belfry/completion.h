@@ -10,9 +10,14 @@
 
 namespace belfry {
 
-/// The end of several pieces of device work; made by `CrossReplicaContext::group` (SEM-125). A
-/// value: copies stand for the same work. Must be destroyed before its backend. In a replica of a
-/// failed run the constructor with devices, done, wait and delay throw ReplicaCancelled (SEM-7).
+/// Tells when several pieces of device work are done; made by `CrossReplicaContext::group`
+/// (SEM-125):
+///
+///   const Completion done = cross.group(gradients);
+///   done.wait();    // Blocks the host.
+///
+/// A value: copies stand for the same work. Destroy it before its backend. In a replica of a failed
+/// run the constructor with devices, done, wait and delay throw ReplicaCancelled (SEM-7).
 class Completion {
  public:
   /// No work: done from the start.
@@ -21,12 +26,16 @@ class Completion {
   /// Throws: InvalidArgumentError (kUnknownDevice).
   Completion(Backend& backend, const std::vector<int>& devices);
 
-  /// Whether all work is done. The answer depends on the schedule. Order: does not block.
+  /// Whether all work is done now; the answer depends on the schedule.
+  /// Order: does not block.
   bool done(CallSite site = CallSite::here()) const;
-  /// Order: blocks the host until all work is done. Throws: DeviceError for failed work.
+  /// Waits for all work.
+  /// Order: blocks the host until all work is done.
+  /// Throws: DeviceError for failed work.
   void wait(CallSite site = CallSite::here()) const;
-  /// Order: later work of the compute stream of `later` starts after all work is done; the host
-  /// does not block. `later` is a device of the same backend.
+  /// Makes a device wait: later work of the compute stream of `later`, a device of the same
+  /// backend, starts after all work is done.
+  /// Order: does not block the host.
   void delay(const Placement& later) const;
 
  private:

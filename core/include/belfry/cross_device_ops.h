@@ -37,7 +37,9 @@ class ReplicaDevices {
   /// The device of a replica.
   Device& device(int replica) const { return backend_->device(index(replica)); }
   /// The communicator among all the devices, made at the first call; null if the backend offers no
-  /// collectives among the devices. Order: the first call may block the host. Throws: DeviceError.
+  /// collectives among the devices.
+  /// Order: the first call may block the host.
+  /// Throws: DeviceError.
   Communicator* communicator();
 
  private:
@@ -74,8 +76,12 @@ struct TensorReduction {
   Communicator* communicator() const;
 };
 
-/// An algorithm that reduces tensors over devices (SEM-146): StrategyOptions::cross_device_ops. The
-/// algorithm decides the route of the bytes, and the order of additions if the strategy names none.
+/// An algorithm that reduces tensors over devices: it decides the route of the bytes, and the order
+/// of additions if the strategy names none (SEM-146).
+///
+///   auto ring = std::make_shared<RingAllReduce>();
+///   MirroredStrategy strategy{backend, {.cross_device_ops = ring}};
+///
 /// Host leaves, gathers and users' reductions never reach an algorithm.
 ///
 /// A strategy shares ownership of its algorithm. An object may serve several strategies, one after
@@ -90,9 +96,10 @@ class CrossDeviceOps {
 
   /// The name in messages: `ring`.
   virtual std::string_view name() const = 0;
-  /// Throws InvalidArgumentError (kInvalidArgument) if the algorithm cannot serve the devices, for
-  /// example because its options are for another number of replicas. Called when a strategy is made
-  /// with the algorithm, or configured; does nothing by default.
+  /// Checks that the algorithm can serve the devices, when a strategy is made with the algorithm or
+  /// configured. The default accepts all devices.
+  /// Throws: InvalidArgumentError (kInvalidArgument), for example for options of another number of
+  /// replicas.
   virtual void require_fit(const ReplicaDevices& /*devices*/) const {}
   /// The order of additions if the strategy names none and all replicas take part.
   virtual ReductionOrder order(ReplicaDevices& devices) const = 0;
@@ -104,13 +111,13 @@ class CrossDeviceOps {
   /// The steps, the traffic and the additions among this many members (SEM-147); none if the
   /// algorithm does not tell.
   virtual std::optional<ReductionPlan> plan(int /*members*/) const { return {}; }
-  /// Every output = the reduction over all inputs of the tensor. 16-bit floats are added in float
-  /// and rounded once; MEAN is SUM and one division, before the rounding (SEM-31, SEM-33).
-  /// Context: on the thread that called `run`, while no replica runs.
+  /// Sets every output to the reduction over all inputs of the tensor. 16-bit floats are added in
+  /// float and rounded once; MEAN is SUM and one division, before the rounding (SEM-31, SEM-33).
+  /// Called on the thread that called `run`, while no replica runs.
   /// Order: enqueues on the streams of the parts, or on streams ordered with these by events. Work
   /// that is on a part's stream before the call precedes the reduction; the reduction precedes work
   /// that comes later. The host does not block.
-  /// Throws: DeviceError; exceptions of a user's algorithm pass to the caller of the reduction.
+  /// Throws: DeviceError. Exceptions of a user's algorithm pass to the caller of the reduction.
   virtual void all_reduce(const TensorReduction& reduction) = 0;
 };
 

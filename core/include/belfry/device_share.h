@@ -22,9 +22,10 @@ struct DeviceShare {
 /// C++ that makes the share: `{.local_rank = 1, .on_host = 4}`.
 std::string to_string(const DeviceShare& share);
 
-/// The numbers of the process's devices (SEM-205): with 4 devices on the host and 2 for each
-/// process, the process with local rank 1 has the devices 2 and 3. Throws: InvalidArgumentError
-/// (kInvalidArgument) if the host has too few devices, or a number is negative.
+/// The numbers of the process's devices: with 4 devices on the host and 2 for each process, the
+/// process with local rank 1 has the devices 2 and 3 (SEM-205).
+/// Throws: InvalidArgumentError (kInvalidArgument) if the host has too few devices, or a number is
+/// negative.
 std::vector<int> devices_of_process(const DeviceShare& share, CallSite site = CallSite::here());
 
 namespace detail {

@@ -26,9 +26,15 @@ namespace detail {
 [[noreturn]] void throw_no_component(int size, CallSite site);
 }  // namespace detail
 
-/// A value for each replica, ordered by replica id. Also used for a single replica: the types of a
-/// program do not depend on the number of devices (SEM-10). Replicas that took no part have no
-/// value (SEM-90).
+/// A value for each replica, ordered by replica id: a result of `run`, an argument of a merge
+/// function, a step of a dataset.
+///
+///   const PerReplica<int> ids = strategy.run([](ReplicaContext& r) { return r.replica_id(); });
+///   std::cout << ids[1] << ' ' << ids;                     // 1 PerReplica[0, 1]
+///   const auto inputs = PerReplica<double>{0.5, 2};        // For run(fn, inputs).
+///
+/// Also used for a single replica, so that the types of a program do not depend on the number of
+/// devices (SEM-10). Replicas that took no part have no value (SEM-90).
 template <class T>
 class PerReplica {
  public:
@@ -50,8 +56,8 @@ class PerReplica {
     for (const T& component : components) components_.emplace_back(component);
   }
   /// A value of some replicas: entry i is the component of replica i, or none. Replicas without a
-  /// component take no part in a run, and reductions leave these replicas out (SEM-90, SEM-91).
-  /// Throws: InvalidArgumentError (kInvalidArgument) without any component.
+  /// component take no part in a run, and reductions leave them out (SEM-90, SEM-91).
+  /// Throws: InvalidArgumentError (kInvalidArgument) if no entry has a value.
   static PerReplica from(std::vector<std::optional<T>> components,
                          CallSite site = CallSite::here()) {
     const int size = static_cast<int>(components.size());
@@ -69,8 +75,9 @@ class PerReplica {
   int size() const { return present_.replicas(); }
   /// Whether `replica` has a component. A replica that took no part has none.
   bool has(int replica) const { return replica >= 0 && replica < size() && present_.has(replica); }
-  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) if `replica` is
-  /// not in [0, size()), or took no part (SEM-90).
+  /// The component of `replica`.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if `replica` is not in [0, size()), or took no
+  /// part.
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size()) detail::throw_bad_component(replica, size(), {});
     if (!present_.has(replica)) detail::throw_absent_component(replica, present_);
@@ -99,9 +106,13 @@ class PerReplica {
   detail::Participants present_;
 };
 
-/// A value that is the same on every replica. The equality is a promise of the maker; belfry checks
-/// components with storage of their own (SEM-11). Host values that belfry mirrors are kept once and
-/// shared.
+/// A value that is the same on every replica: the result of `reduce`, `broadcast` and `update`.
+///
+///   const Mirrored<double> sum = cross.reduce(ReduceOp::kSum, per_replica);
+///   std::cout << sum.value();
+///
+/// Host values are kept once and shared; tensors have a component on each device. The maker
+/// promises the equality; belfry checks components with storage of their own (SEM-11).
 template <class T>
 class Mirrored {
  public:
@@ -124,8 +135,8 @@ class Mirrored {
   int size() const { return size_; }  ///< The number of replicas.
   /// The component of replica 0, or of the lowest replica of this process.
   const T& value() const { return components_[0]; }
-  /// The component of `replica`; for a replica of another process, value(). Throws:
-  /// InvalidArgumentError (kInvalidArgument) if `replica` is not in [0, size()).
+  /// The component of `replica`; for a replica of another process, value().
+  /// Throws: InvalidArgumentError (kInvalidArgument) if `replica` is not in [0, size()).
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size_) detail::throw_bad_component(replica, size_, {});
     const int own = replica - first_;
@@ -171,8 +182,8 @@ class MirroredOn {
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   /// The component of the first device.
   const T& value() const { return components_[0]; }
-  /// The component on devices()[index]. Throws: InvalidArgumentError (kDestination) unless index is
-  /// in [0, size()).
+  /// The component on devices()[index].
+  /// Throws: InvalidArgumentError (kDestination) unless index is in [0, size()).
   const T& operator[](int index) const {
     if (index < 0 || index >= size()) throw_absent("component " + std::to_string(index), {});
     return components_[is_shared() ? 0 : index];

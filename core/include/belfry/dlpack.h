@@ -154,30 +154,34 @@ DlpackSource source_of(M* managed) {
 
 }  // namespace detail
 
-/// The tensor of `managed`, a structure of DLPack, over the producer's memory: see Tensor::over.
-/// The memory of the host serves simulated devices and devices of the host, memory of a GPU that
-/// GPU of the CUDA backend. The tensor is on the current device, unless a placement is given. If
-/// the call succeeds, belfry calls the deleter after the last handle has ended and all work is
-/// done; if the call throws, `managed` stays the caller's. Elements that the producer flags as
-/// read-only are only read. Order: work of the tensor starts after the work that the stream
-/// `producer_stream` has by now. A stream is numbered as in the Python array API: 1 for the legacy
-/// default stream of CUDA, also if no number is given, 2 for the default stream of the thread, -1
-/// for no wait, else the handle. Memory of the host is complete at the call. A copy blocks the
-/// host. Throws: UnsupportedError (kUnsupported) for element types without a DType, for several
-/// lanes, for a major version other than 1, of which nothing but the version is read, for devices
-/// and layouts that the device cannot use, unless a copy is permitted and belfry can make the copy:
-/// from memory of the host, or row-major on the device; InvalidArgumentError (kInvalidArgument) for
-/// null, for a shape that is none or has more than 128 axes, for elements without memory, for
-/// strides beyond all memory, for bools in memory of the host that are neither 0 nor 1, and for
-/// stream 0, (kShape) for more than 2^63 - 1 bytes; DeviceError (kOutOfMemory) without room for a
-/// copy; as Tensor::over.
+/// Imports a tensor of another library, in place: `managed` is a structure of DLPack (see
+/// Tensor::over). Memory of the host is for simulated devices and devices of the host, memory of a
+/// GPU for this GPU of the CUDA backend. The tensor is on the current device, unless a placement is
+/// given. If the call succeeds, belfry calls the deleter after the last handle has ended and all
+/// work is done; if the call throws, `managed` stays the caller's. Elements that the producer flags
+/// as read-only are only read.
+/// Order: work of the tensor starts after the work that the stream `producer_stream` has by now. A
+/// stream is numbered as in the Python array API: 1 for the legacy default stream of CUDA, also if
+/// no number is given, 2 for the default stream of the thread, -1 for no wait, else the handle.
+/// Memory of the host is complete at the call. A copy blocks the host.
+/// Throws, beside the errors of Tensor::over:
+/// - UnsupportedError (kUnsupported): element types without a DType, several lanes, or a major
+///   version other than 1, of which nothing but the version is read;
+/// - UnsupportedError (kUnsupported): devices and layouts that the device cannot use, unless a copy
+///   is permitted and belfry can make it, from memory of the host or row-major on the device;
+/// - InvalidArgumentError (kInvalidArgument): null; a shape that is none or has more than 128 axes;
+///   elements without memory; strides beyond all memory; bools in memory of the host besides 0 and
+///   1; stream 0;
+/// - InvalidArgumentError (kShape): more than 2^63 - 1 bytes;
+/// - DeviceError (kOutOfMemory): no room for a copy.
 template <detail::ManagedByDlpack M>
 AnyTensor from_dlpack(M* managed, std::optional<std::int64_t> producer_stream = std::nullopt,
                       DlpackCopy copy = DlpackCopy::kNever, Placement placement = {},
                       CallSite site = CallSite::here()) {
   return detail::import_dlpack(detail::source_of(managed), producer_stream, copy, placement, site);
 }
-/// The same with a known element type. Throws: also InvalidArgumentError (kDType).
+/// Does the same for a known element type.
+/// Throws: also InvalidArgumentError (kDType).
 template <Element T, detail::ManagedByDlpack M>
 Tensor<T> from_dlpack(M* managed, std::optional<std::int64_t> producer_stream = std::nullopt,
                       DlpackCopy copy = DlpackCopy::kNever, Placement placement = {},
@@ -192,15 +196,18 @@ using DlpackPtr = std::unique_ptr<dlpack::ManagedTensorVersioned, dlpack::Delete
 /// The same, before version 1.
 using UnversionedDlpackPtr = std::unique_ptr<dlpack::ManagedTensor, dlpack::Delete>;
 
-/// The tensor for a consumer outside of belfry: row-major, with strides, a byte offset of 0, and
-/// the flag kReadOnly for memory of const elements. The memory is the tensor's if `tensor` is the
-/// only handle, so pass the tensor with std::move; else a copy with the flag kIsCopied. Memory of
+/// Exports a tensor for another library: row-major, with strides, a byte offset of 0, and the flag
+/// kReadOnly for memory of const elements. The memory is the tensor's if `tensor` is the only
+/// handle, so pass the tensor with std::move; else it is a copy with the flag kIsCopied. Memory of
 /// simulated devices is memory of the host. The consumer calls the deleter, on any thread, after
-/// its own work with the memory is done. Order: work of the stream `consumer_stream` from now on
-/// starts after the work of the tensor's compute stream; the numbers are those of from_dlpack. For
-/// memory of the host, the host blocks until the work is done. Throws: InvalidArgumentError
-/// (kInvalidArgument) for a default-constructed tensor and for stream 0; UnsupportedError
-/// (kUnsupported) for a device that exchanges no memory; DeviceError, also for failed work.
+/// its own work with the memory is done.
+/// Order: work of the stream `consumer_stream` from now on starts after the work of the tensor's
+/// compute stream; the numbers are those of from_dlpack. For memory of the host, the host blocks
+/// until the work is done.
+/// Throws:
+/// - InvalidArgumentError (kInvalidArgument): a default-constructed tensor, or stream 0;
+/// - UnsupportedError (kUnsupported): a device that exchanges no memory;
+/// - DeviceError: no memory, or failed work.
 DlpackPtr to_dlpack(AnyTensor tensor, std::optional<std::int64_t> consumer_stream = std::nullopt,
                     CallSite site = CallSite::here());
 template <Element T>
@@ -208,8 +215,8 @@ DlpackPtr to_dlpack(Tensor<T> tensor, std::optional<std::int64_t> consumer_strea
                     CallSite site = CallSite::here()) {
   return to_dlpack(std::move(tensor.any()), consumer_stream, site);
 }
-/// The same for consumers of versions before 1, which know no flags. Throws: also UnsupportedError
-/// (kUnsupported) for memory of const elements.
+/// Does the same for consumers of versions before 1, which know no flags.
+/// Throws: also UnsupportedError (kUnsupported) for memory of const elements.
 UnversionedDlpackPtr to_unversioned_dlpack(
     AnyTensor tensor, std::optional<std::int64_t> consumer_stream = std::nullopt,
     CallSite site = CallSite::here());

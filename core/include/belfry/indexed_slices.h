@@ -38,12 +38,12 @@ Tensor<T> dense_of(const Gradient<T>& gradient, CallSite site) {
 
 }  // namespace detail
 
-/// The sum of the gradients, all on one device; absent gradients are left out. If all gradients are
-/// sparse, the sum is sparse: the slices of all gradients, in order. If any gradient is dense, the
-/// sum is dense, added from left to right. A single gradient is returned as given, and without a
-/// gradient the result is empty.
-/// Order: enqueued on the device. Throws: StructureMismatchError (kStructure) if dense shapes
-/// differ; as to_dense, concatenate and `add`.
+/// Adds gradients that are on one device; absent gradients are left out. Sparse gradients alone
+/// give the slices of all, in order. If any gradient is dense, the sum is dense, added from left to
+/// right. A single gradient is returned as given, and no gradient gives nothing.
+/// Order: enqueued on the device.
+/// Throws: StructureMismatchError (kStructure) if dense shapes differ; the errors of to_dense,
+/// concatenate and `add`.
 template <Element T>
 std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradient<T>>>& gradients,
                                          CallSite site = CallSite::here()) {
@@ -104,12 +104,15 @@ Mirrored<IndexedSlices<T>> reduce_all_slices(StrategyCore& core, ReduceOp op,
 
 }  // namespace detail
 
-/// The sum or mean of the replicas' slices, on the device of each replica. SUM: the slices of all
-/// replicas, in replica order. MEAN: the same slices, with every value divided by the number of
-/// replicas that take part (SEM-91, SEM-130). Replicas may bring different numbers of slices.
-/// Order: enqueued. Throws: StructureMismatchError (kStructure) if dense shapes differ;
-/// InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for another number of
-/// replicas; ContextError as CrossReplicaContext::reduce; DeviceError (kOutOfMemory).
+/// Combines the slices of all replicas, and brings the result to every replica's device. SUM: the
+/// slices of all replicas, in replica order. MEAN: the same slices, with every value divided by the
+/// number of replicas that take part (SEM-91, SEM-130). Replicas may bring different numbers of
+/// slices.
+/// Order: enqueued.
+/// Throws, beside the errors of every verb of CrossReplicaContext:
+/// - StructureMismatchError (kStructure): dense shapes differ;
+/// - InvalidArgumentError (kIntegerMean): the mean of integers;
+/// - InvalidArgumentError (kDType): bool.
 template <Element T>
 Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op,
                                          const PerReplica<IndexedSlices<T>>& slices,
@@ -131,7 +134,7 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
       });
 }
 
-/// MEAN of mirrored slices is the slices; SUM does not compile (SEM-34).
+/// Returns the slices: the mean of slices that all replicas share. SUM does not compile (SEM-34).
 template <Element T>
 Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, MeanOnly mean,
                                          const Mirrored<IndexedSlices<T>>& slices,
@@ -157,10 +160,11 @@ struct SlicesMerge {
 
 }  // namespace detail
 
-/// reduce_slices of the slices of all replicas: a merge. Returns the result on the device of this
-/// replica.
-/// Order: waits for all replicas; device work is enqueued. Throws, from `run`: MergeMismatchError;
-/// StructureMismatchError (kStructure) if replicas ask for different reductions; as reduce_slices.
+/// Combines the slices of all replicas in a merge, as reduce_slices does; the result is on this
+/// replica's device.
+/// Order: blocks the host until all replicas have arrived; device work is enqueued.
+/// Throws, from `run`: the errors of reduce_slices; StructureMismatchError (kStructure) if replicas
+/// ask for different reductions.
 template <Element T>
 IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, ReduceOp op,
                                    const IndexedSlices<T>& slices,

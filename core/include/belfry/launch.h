@@ -15,29 +15,29 @@
 
 namespace belfry {
 
-/// An operand that the kernel reads: the body gets a `std::span<const T>`. `x` lives until the
-/// launch; the call site is the launch's in messages, if the operand is the first.
+/// Passes a tensor that the kernel reads: the body gets a `std::span<const T>`. `x` lives until the
+/// launch. The call site of the first operand is the launch's in messages.
 template <Element T>
 detail::TypedOperand<OperandMode::kReads, T> reads(const Tensor<T>& x,
                                                    CallSite site = CallSite::here()) {
   return {{OperandMode::kReads, &x.any(), nullptr, 0}, site};
 }
-/// An operand that the kernel reads and changes: the body gets a `std::span<T>`. Storage that other
-/// handles share is copied first, and these handles keep their values.
+/// Passes a tensor that the kernel reads and changes: the body gets a `std::span<T>`. Storage that
+/// other handles share is copied first, and these handles keep their values.
 template <Element T>
 detail::TypedOperand<OperandMode::kUpdates, T> updates(Tensor<T>& x,
                                                        CallSite site = CallSite::here()) {
   return {{OperandMode::kUpdates, &x.any(), &x.any(), 0}, site};
 }
-/// An operand whose every element the kernel writes and whose earlier contents the kernel does not
-/// read: the body gets a `std::span<T>`. Storage that other handles share is replaced first. See
+/// Passes a tensor that the kernel writes in every element and does not read: the body gets a
+/// `std::span<T>`. Storage that other handles share is replaced first, without a copy. See
 /// Tensor::uninitialised.
 template <Element T>
 detail::TypedOperand<OperandMode::kWrites, T> writes(Tensor<T>& x,
                                                      CallSite site = CallSite::here()) {
   return {{OperandMode::kWrites, &x.any(), &x.any(), 0}, site};
 }
-/// Memory of the device for the time of the kernel, without contents: the body gets a
+/// Passes memory of the device for the time of the kernel, without contents: the body gets a
 /// `std::span<std::byte>`, aligned to 64 bytes or more.
 inline detail::TypedOperand<OperandMode::kScratch, std::byte> scratch(
     std::size_t bytes, CallSite site = CallSite::here()) {
@@ -57,14 +57,18 @@ inline detail::TypedOperand<OperandMode::kScratch, std::byte> scratch(
 /// `on_cuda` enqueues work on the stream, on GPUs. Both take a span for each operand, in the order
 /// of the launch. An optional `check(const Shape&...)`, with the shape of each tensor, throws or
 /// returns false to refuse the shapes. `docs/kernels.md` has an example.
-/// Order: enqueued on the compute stream of the operands' device, as a kernel of belfry. If no
-/// tensor has an element, no body is called. A body on the host runs when the stream runs.
-/// Throws: InvalidArgumentError (kInvalidArgument) for default-constructed tensors, for a launch
-/// without a tensor, and for a tensor that is written and is another operand, too, except `reads`
-/// and `updates` of one tensor, (kForeignObject) for tensors on several devices, (kShape) if
-/// `check` returns false; UnsupportedError (kUnsupported) if the device's body is missing;
-/// DeviceError (kOutOfMemory); the exceptions of `check` and `on_cuda`. An exception of `on_host`
-/// is thrown by the next host wait (SEM-173).
+/// Order: enqueued on the compute stream of the operands' device. If no tensor has an element, no
+/// body is called. A body on the host runs when the stream runs.
+/// Throws:
+/// - InvalidArgumentError (kInvalidArgument): a default-constructed tensor, no tensor at all, or a
+///   tensor that is written and is a second operand, too, except `reads` and `updates` of one
+///   tensor;
+/// - InvalidArgumentError (kForeignObject): tensors on several devices;
+/// - InvalidArgumentError (kShape): `check` returns false;
+/// - UnsupportedError (kUnsupported): no body for the device;
+/// - DeviceError (kOutOfMemory);
+/// - exceptions of `check` and `on_cuda`. An exception of `on_host` is thrown by the next host wait
+///   (SEM-173).
 template <class K, class... O>
 void launch(const K& kernel, const O&... operands) {
   constexpr detail::LaunchMistake kMistake = detail::mistake_in_launch<K, O...>();

@@ -18,14 +18,24 @@ namespace belfry {
 
 class AnyTensor;
 
-/// A value made of leaves: arithmetic types, 16-bit floats, `std::vector` of these (one leaf of
-/// rank 1), tensors, and types with ElementTraits; or a `std::vector`, `array`, `map`, `tuple`,
-/// `pair` or `optional` of nests, or an aggregate with `members` of nests (SEM-20). The order of
-/// leaves is the order of declaration, index or key. Verbs accept any type in their declarations
-/// and refuse other types than nests in their bodies, with a message about the missing `members`. A
-/// requires-expression about a verb is therefore true for every type, and generic code tests
-/// `Nest<T>`. With the constraint in the declarations, the first line of the compiler would be "no
-/// matching function", before a list of all overloads.
+/// A value that verbs reduce, copy and save leaf by leaf: a structure of gradients, for example,
+/// which lists its members once.
+///
+///   struct Gradients {
+///     double bias;
+///     std::vector<double> weights;
+///     static auto members(auto& self) { return std::tie(self.bias, self.weights); }
+///   };
+///   const Gradients mean = replica.all_reduce(ReduceOp::kMean, gradients);
+///
+/// Leaves are arithmetic types, 16-bit floats, `std::vector` of these (one leaf of rank 1),
+/// tensors, and types with ElementTraits. A nest is a leaf; a `std::vector`, `array`, `map`,
+/// `tuple`, `pair` or `optional` of nests; or an aggregate with `members` of nests (SEM-20). Leaves
+/// are in the order of declaration, index or key.
+/// Verbs accept any type in their declarations, and refuse other types in their bodies, with a
+/// message about the missing `members`; otherwise a compiler would begin with "no matching
+/// function" and a list of all overloads. A requires-expression about a verb is therefore true for
+/// every type, and generic code tests `Nest<T>`.
 template <class T>
 concept Nest = detail::is_nest<T>();
 

@@ -20,10 +20,10 @@ namespace detail {
 class PlanSchedule;
 }
 
-/// An algorithm that carries out a ReductionPlan: with copies between devices, a kernel for each
-/// sum, and events between the streams (SEM-147). A class derived from this class has `name`,
-/// `order` and `plan`; `plan` always has a value, and the same one for the same number of members.
-/// A plan is checked when it is first used, and kept.
+/// Carries out a ReductionPlan, with copies between devices, a kernel for each sum, and events
+/// between the streams (SEM-147). A derived class says `name`, `order` and `plan`; `plan` always
+/// has a value, and the same for the same number of members. A plan is checked at its first use,
+/// and kept.
 class PlannedAllReduce : public CrossDeviceOps {
  public:
   PlannedAllReduce();
@@ -46,9 +46,9 @@ struct RingOptions {
   /// The order of the replicas of a host, numbered from 0; the hosts follow one another in the
   /// ring. Empty: replica order.
   std::vector<int> permutation{};
-  /// The number of rings, each with a chunk for every member. Ring s has the replicas of each host
-  /// turned by s * (M / subchunks) places, rounded down but at least s, for M replicas of a host.
-  /// From 1 to M.
+  /// The number of rings, from 1 to M for M replicas of a host, each with a chunk for every member.
+  /// Ring s has the replicas of each host turned by s * (M / subchunks) places. More rings use more
+  /// links between hosts at once, and cut tensors into smaller pieces.
   int subchunks = 1;
   /// Chunk c of a ring starts at place c + start. The rings of TensorFlow's graphs have 1.
   int start = 0;
@@ -62,11 +62,12 @@ template <>
 inline constexpr bool kPrints<RingOptions> = true;
 }  // namespace detail
 
-/// A ring of copies. A tensor is cut into as many chunks as there are members (see SEM-32), and
-/// each member copies from its left neighbour only: in the first N - 1 steps partial sums, to which
-/// the member adds its own chunk, and in the last N - 1 steps finished chunks. Each link carries
-/// 2 (N - 1) / N of the tensor, up to the lengths of chunks; partial sums of 16-bit floats are
-/// floats on the way. The order is ring order, and unspecified with options.
+/// A ring of copies, for long tensors: each link carries the least bytes, 2 (N - 1) / N of the
+/// tensor, in 2 (N - 1) steps. A tensor is cut into as many chunks as there are members (see
+/// SEM-32), and each member copies from its left neighbour only: in the first N - 1 steps partial
+/// sums, to which the member adds its own chunk, and in the last N - 1 steps finished chunks.
+/// Partial sums of 16-bit floats are floats on the way. The order is ring order, and unspecified
+/// with options.
 class RingAllReduce final : public PlannedAllReduce {
  public:
   RingAllReduce() = default;
@@ -92,9 +93,10 @@ class RingAllReduce final : public PlannedAllReduce {
   CallSite site_{};
 };
 
-/// A balanced binary tree, in tree order: in step k = 0, 1, ... member i adds the sum of member
-/// i + 2^k to its own, for each i that 2^(k + 1) divides, until member 0 has the sum of all. The
-/// result goes down the same tree. 2 ceil(log2 N) steps; each link carries the whole tensor.
+/// A balanced binary tree, for short tensors: 2 ceil(log2 N) steps, and each link carries the whole
+/// tensor. In step k = 0, 1, ... member i adds the sum of member i + 2^k to its own, for each i
+/// that 2^(k + 1) divides, until member 0 has the sum of all. The result goes down the same tree.
+/// The order is tree order.
 class TreeAllReduce final : public PlannedAllReduce {
  public:
   /// `tree`.

@@ -53,9 +53,15 @@ std::string text_of(const CallNames::Name& name, const std::string& otherwise);
 
 }  // namespace detail
 
-/// A group of processes, as a process sees the group (SEM-150). All processes make the
-/// same calls of a group in the same order. A group is for one thread at a time. Errors of every
-/// exchange:
+/// A group of processes, as one of them sees it: for a MultiWorkerMirroredStrategy, and for
+/// exchanges of bytes between its runs (SEM-150).
+///
+///   mpi::Group group{argc, argv};
+///   group.first([] { make_folder(); });    // On process 0; the others wait.
+///   group.barrier();
+///
+/// All processes make the same calls of a group in the same order. A group is for one thread at a
+/// time. Errors of every exchange:
 /// - ProcessLostError (kProcessLost) if a process has left the group, or has been silent for the
 ///   deadline of the group; every later call throws the error again;
 /// - MergeMismatchError (kMergeKinds) in all processes if the calls differ. The group stays usable.
@@ -69,43 +75,46 @@ class ProcessGroup {
   /// The number of this process, from 0 to size() - 1.
   virtual int rank() const = 0;
   virtual int size() const = 0;  ///< The number of processes.
-  /// The bytes of every process, in order of rank, in every process. Lengths may differ.
+  /// Gives every process the bytes of all processes, in order of rank. Lengths may differ.
   /// Order: blocks the host until all processes have called.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
-  /// The same, but nothing if the bytes of all processes are equal. The call meets `gather` and
-  /// `gather_unless_equal` of the other processes. The default gathers and compares; a group that
-  /// compares at less cost than it gathers replaces the default.
+  /// Does the same, but returns nothing if the bytes of all processes are equal. The call meets
+  /// `gather` and `gather_unless_equal` of the other processes. The default gathers and compares; a
+  /// group that compares at less cost replaces the default.
   virtual std::vector<std::vector<std::byte>> gather_unless_equal(std::span<const std::byte> bytes);
-  /// The bytes of process `from`, in every process; the bytes of all others are ignored.
-  /// Order: blocks the host until all processes have called. Throws: InvalidArgumentError
-  /// (kInvalidArgument) for a rank outside the group, before anything is exchanged.
+  /// Gives every process the bytes of process `from`; the bytes of all others are ignored.
+  /// Order: blocks the host until all processes have called.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a rank outside the group, before anything
+  /// is exchanged.
   virtual std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) = 0;
 
   /// The name of the host of a process, for messages: equal in all processes, no address. The
   /// default is `localhost`.
-  /// Order: never blocks. Throws: InvalidArgumentError (kInvalidArgument) for a rank outside the
-  /// group.
+  /// Order: does not block.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a rank outside the group.
   virtual std::string host_name(int process) const;
-  /// The present knowledge of this process; no exchange. The default knows of no loss and has no
-  /// limit.
-  /// Order: never blocks. Throws: nothing for a lost process.
+  /// The present knowledge of this process, without an exchange; never throws for a lost process.
+  /// The default knows of no loss and has no limit.
+  /// Order: does not block.
   virtual GroupHealth health();
 
   /// This process in a message: `process 1 of 3 on host b`.
   std::string description() const;
-  /// Changes the deadline for all later calls. An exchange. Groups that measure no time compare the
-  /// deadlines and ignore them.
-  /// Order: blocks the host until all processes have called. Throws: InvalidArgumentError
-  /// (kInvalidArgument) in all processes if the deadlines differ; the old deadline stays.
-  void set_deadline(Deadline deadline, CallSite site = CallSite::here());
-  /// Waits for all processes. Throws: MergeMismatchError (kMergePlaces) in all processes if they
-  /// are at different places.
+  /// Changes the deadline for all later calls. Groups that measure no time compare the deadlines
+  /// and ignore them.
   /// Order: blocks the host until all processes have called.
+  /// Throws: InvalidArgumentError (kInvalidArgument) in all processes if the deadlines differ; the
+  /// old deadline stays.
+  void set_deadline(Deadline deadline, CallSite site = CallSite::here());
+  /// Waits for all processes.
+  /// Order: blocks the host until all processes have called.
+  /// Throws: MergeMismatchError (kMergePlaces) in all processes if they are at different places.
   void barrier(CallSite site = CallSite::here());
-  /// Calls `function` on process 0, while all others wait. If the function throws, process
-  /// 0 throws the exception, and all others throw PeerFailedError (kPeerFailed) with the text of
-  /// the exception. Order: blocks the host until process 0 has returned from `function`, which must
-  /// take less time than the deadline.
+  /// Calls `function` on process 0, while all others wait.
+  /// Order: blocks the host until process 0 has returned from `function`, which must take less time
+  /// than the deadline.
+  /// Throws: on process 0 the exception of `function`; on all others then PeerFailedError
+  /// (kPeerFailed) with its text.
   template <class F>
   void first(F&& function, CallSite site = CallSite::here()) {
     call_first(std::ref(function), site);

@@ -38,12 +38,12 @@ class ProcessParts {
 
   /// Values of at least this many bytes are exchanged in parts. Equal in all processes.
   virtual std::size_t least_bytes() const = 0;
-  /// A call of the group, in which every process sends parts to other processes. For every two
-  /// processes, the numbers and the sizes of the parts that the first sends to the second are those
-  /// that the second receives from the first, in the same order. Returns whether all processes are
-  /// ready: if a process is not, no part is exchanged.
+  /// Exchanges parts: every process sends parts to others, and receives parts from others. For
+  /// every two processes, the receiver lists the same numbers and sizes as the sender, in the same
+  /// order. Returns whether all processes are ready: if a process is not, no part is exchanged.
   /// Order: blocks the host until all processes have called, and all parts of this process have
-  /// been sent and received. Throws: the errors of ProcessGroup.
+  /// been sent and received.
+  /// Throws: the errors of ProcessGroup.
   virtual bool exchange_parts(bool is_ready, std::span<const SentPart> sent,
                               std::span<const ReceivedPart> received) = 0;
 };

@@ -55,13 +55,21 @@ concept Folds = requires(const R& reduction, P folded, const P& next, int replic
 
 }  // namespace detail
 
-/// A user-defined reduction of the replicas' values; `ReduceOp` names the two reductions that
-/// backends have natively. The values are folded on replica 0's device, by replica id: ((x0 + x1) +
-/// x2) + ..., with `combine(folded, next)` as the +. Then `finalize(folded, replicas)` makes the
-/// result, with the number of participating replicas (SEM-38, SEM-91). An optional `prepare(value)`
-/// is called first for each value; its type may differ from the value's type. Exceptions of the
-/// three functions leave the verb that reduces. The values have one structure, with equal lengths,
-/// unless the reduction has `static constexpr bool kLengthsMayDiffer = true`.
+/// A reduction that a program defines, for all_reduce and reduce. `ReduceOp` names the two that
+/// backends have natively.
+///
+///   struct Largest {
+///     double combine(double folded, double next) const { return std::max(folded, next); }
+///     double finalize(double folded, int) const { return folded; }
+///   };
+///   const double largest = replica.all_reduce(Largest{}, x);
+///
+/// The values are folded on replica 0's device, by replica id: ((x0 + x1) + x2) + ..., with
+/// `combine(folded, next)` as the +. Then `finalize(folded, replicas)` makes the result, with the
+/// number of participating replicas (SEM-38, SEM-91). An optional `prepare(value)` is called first
+/// for each value; its type may differ from the value's type. Exceptions of the three functions
+/// leave the verb that reduces. All values have one structure and equal lengths, unless the
+/// reduction has `static constexpr bool kLengthsMayDiffer = true`.
 template <class R, class T>
 concept Reduction = detail::Folds<R, detail::Prepared<R, T>>;
 
@@ -100,11 +108,11 @@ using ReductionResult = std::remove_cvref_t<decltype(std::declval<const R&>().fi
 template <class R, class T>
 concept VariableReduction = Reduction<R, T> && std::same_as<ReductionResult<R, T>, T>;
 
-/// The reduction that divides the sum of integers by the number of replicas, towards zero
-/// (SEM-39): `replica.all_reduce(TruncatedMean{}, value)`. The sum does not wrap: integers of up to
-/// 32 bits are added up in 64 bits, 64-bit integers in 128 bits, on the host and on devices
-/// (SEM-141). Leaves of floating-point numbers are divided truly. Throws InvalidArgumentError
-/// (kDType) for bool and for types with ElementTraits.
+/// The mean of integers as integers, divided towards zero: `replica.all_reduce(TruncatedMean{},
+/// value)` (SEM-39). The sum does not wrap: integers of up to 32 bits are added up in 64 bits,
+/// 64-bit integers in 128 bits, on the host and on devices (SEM-141). Leaves of floating-point
+/// numbers are divided truly.
+/// Throws: InvalidArgumentError (kDType) for bool and for types with ElementTraits.
 struct TruncatedMean {
   /// The sums begin as the value, with wide integers.
   template <Nest T>
@@ -148,10 +156,10 @@ struct TruncatedMean {
   }
 };
 
-/// The reduction that gives the MEAN of integers as doubles (SEM-39): of a number, a vector of
-/// numbers or a tensor. The values become doubles before the addition, so that no sum wraps. Only
-/// the division rounds as long as all values and sums are at most 2^53 in magnitude. Above 2^53
-/// every conversion, every addition and the division round to the nearest double.
+/// The mean of integers as doubles, of a number, a vector of numbers or a tensor (SEM-39). The
+/// values become doubles before the addition, and no sum wraps. Up to 2^53 in magnitude only the
+/// division rounds; above, every conversion, every addition and the division round to the nearest
+/// double.
 struct PromotedMean {
   /// The value as double; a vector or a tensor of doubles.
   template <Element E>

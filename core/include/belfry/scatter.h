@@ -75,20 +75,23 @@ IndexedSlices<T> first_slices(CrossReplicaContext& cross, const PerReplica<Index
 }  // namespace detail
 
 /// Applies `op` with the slices to every component of a variable of either kind, whatever the
-/// variable's aggregation; all or nothing, as CrossReplicaContext::update. An index without a row
-/// is skipped on GPUs and fails the work on the simulator (BF-061, SEM-74).
+/// variable's aggregation. If the call throws, no component has changed.
 /// Order: enqueued on each component's device; slices on other devices are copied.
-/// Throws: ContextError (kWrongContext, kOtherStrategy); InvalidArgumentError (kShape) for slices
-/// of a tensor of another shape, (kDType) if the element type lacks the operation; DeviceError
-/// (kOutOfMemory).
+/// Throws:
+/// - ContextError (kWrongContext, kOtherStrategy): inside a replica or another strategy;
+/// - InvalidArgumentError (kShape): slices of a tensor of another shape;
+/// - InvalidArgumentError (kDType): the element type lacks the operation;
+/// - DeviceError (kOutOfMemory).
+/// An index without a row is skipped on GPUs, and fails the work on the simulator (BF-061, SEM-74).
 template <class V, Element T>
   requires detail::VariableOfTensor<V, T>
 void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
              const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
   detail::scatter_components<T>(cross, op, variable, slices, site);
 }
-/// scatter with, for each component, the slices of its replica. Throws: also InvalidArgumentError
-/// (kInvalidArgument) for a Mirrored of another number of replicas.
+/// Applies to each component the slices of its replica.
+/// Throws: also InvalidArgumentError (kInvalidArgument) for a Mirrored of another number of
+/// replicas.
 template <class V, Element T>
   requires detail::VariableOfTensor<V, T>
 void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
@@ -96,14 +99,16 @@ void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
   detail::scatter_components<T>(cross, op, variable, slices, site);
 }
 
-/// scatter in a replica: a merge. The variable's aggregation combines the replicas' slices: SUM
-/// takes all rows in replica order, MEAN divides the rows by the number of participating replicas,
-/// ONLY_FIRST takes the first replica's slices. Then every component is changed alike. Order: a
-/// merge, in which work is enqueued.
-/// Throws: InvalidArgumentError (kNoAggregation), (kShape) for slices that do not fit together;
-/// UnsupportedError (kUnsupported) for kMinimum, kMaximum and kSet of a variable with SUM or MEAN;
-/// ContextError (kOtherStrategy); from `run`: MergeMismatchError (kMergePlaces) if replicas name
-/// different variables or operations, and as above.
+/// Applies the slices of all replicas in a merge; every component changes alike. The variable's
+/// aggregation combines the slices: SUM takes all rows in replica order, MEAN divides the rows by
+/// the number of participating replicas, ONLY_FIRST takes the first replica's slices.
+/// Order: blocks the host until all replicas have arrived; work is enqueued.
+/// Throws:
+/// - InvalidArgumentError (kNoAggregation): the variable has no aggregation;
+/// - InvalidArgumentError (kShape): slices that do not fit together;
+/// - UnsupportedError (kUnsupported): kMinimum, kMaximum and kSet with SUM or MEAN;
+/// - ContextError (kOtherStrategy): a variable of another strategy;
+/// - MergeMismatchError (kMergePlaces), from `run`: replicas name several variables or operations.
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>& slices,
@@ -130,8 +135,8 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
   replica.merges().meet(replica.replica_id(), request);
 }
 
-/// A replica-local variable cannot be scattered to in a replica: use `scatter_rows` on
-/// `variable.on(replica)`. Throws: UnsupportedError (kUnsupported).
+/// Refuses a replica-local variable: use `scatter_rows` on `variable.on(replica)`.
+/// Throws: UnsupportedError (kUnsupported).
 template <Element T>
 void scatter(ReplicaContext&, ScatterOp, const ReplicaLocalVariable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>&,
@@ -139,7 +144,7 @@ void scatter(ReplicaContext&, ScatterOp, const ReplicaLocalVariable<Tensor<T>>& 
   detail::throw_local_scatter(variable.state(place.site).info, place.site);
 }
 
-/// scatter as for the kind of the variable.
+/// Does the same for the kind of the variable.
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const Variable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>& slices,

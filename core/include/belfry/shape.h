@@ -25,8 +25,8 @@ class Shape {
   explicit Shape(std::vector<std::int64_t> extents, CallSite site = CallSite::here());
 
   int rank() const { return rank_; }  ///< The number of axes.
-  /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError (kShape) if
-  /// the shape lacks the axis.
+  /// The extent of `axis`; negative axes count from the end.
+  /// Throws: InvalidArgumentError (kShape) if the shape lacks the axis.
   std::int64_t extent(int axis, CallSite site = CallSite::here()) const;
   std::int64_t count() const { return count_; }  ///< The number of elements.
   /// All extents, outermost first. Valid as long as the shape.

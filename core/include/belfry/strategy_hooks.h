@@ -16,9 +16,14 @@
 
 namespace belfry {
 
-/// Work that gives every component of a variable a value: the first value, or the value of an
-/// update. The strategy chooses the components to compute and the components to copy (SEM-112,
-/// SEM-113).
+/// Gives the components of a variable their first value, or the value of an update. A strategy
+/// chooses the components to compute and the components to copy:
+///
+///   void do_update(ComponentWork& update) override {    // Computes once, and copies.
+///     update.compute(0);
+///     if (update.ends_equal()) return update.copy_from(0);
+///     for (int i = 1; i < update.size(); ++i) update.compute(i);
+///   }
 class ComponentWork {
  public:
   ComponentWork() = default;
@@ -32,12 +37,16 @@ class ComponentWork {
   virtual bool ends_equal() const = 0;
   /// Calls the initialiser, or the function of `update`, for `component`, on the component's
   /// device.
-  /// Throws: StrategyError (kStrategyContract) for a missing component, or a component that has its
-  /// value already; exceptions of the user's code.
+  /// Throws:
+  /// - exceptions of the user's code;
+  /// - StrategyError (kStrategyContract): no such component, or the component has its value
+  ///   already.
   virtual void compute(int component) = 0;
   /// Copies the value of component `from` to every component without a value.
-  /// Order: copies of tensors are enqueued. Throws: StrategyError (kStrategyContract) if component
-  /// `from` has no value, or if ends_equal() is false; DeviceError (kOutOfMemory).
+  /// Order: copies of tensors are enqueued.
+  /// Throws:
+  /// - StrategyError (kStrategyContract): component `from` has no value, or ends_equal() is false;
+  /// - DeviceError (kOutOfMemory).
   virtual void copy_from(int from) = 0;
 
   int size() const { return places().size(); }  ///< The number of components.
@@ -73,9 +82,12 @@ class StrategyStep {
   /// Whether the step belongs to a run started by code of the same strategy's run.
   bool nested() const { return nested_; }
 
-  /// Carries out the step. Order: a run blocks until all replicas have ended.
-  /// Throws: the failure of the run or merge; `run` throws the failure even if the strategy catches
-  /// it (SEM-117). StrategyError (kStrategyContract) at the second call.
+  /// Carries out the step.
+  /// Order: a run blocks until all replicas have ended.
+  /// Throws:
+  /// - the failure of the run or merge; `run` throws the failure even if the strategy catches it
+  ///   (SEM-117);
+  /// - StrategyError (kStrategyContract): at the second call.
   void carry_out() {
     if (carried_out_) refuse("twice");
     carried_out_ = true;
@@ -120,14 +132,18 @@ class ReplicaRunner;
 class StrategyCore;
 }  // namespace detail
 
-/// The decisions of a strategy. `Strategy` implements each hook; a child overrides some hooks, and
-/// may call the base implementation inside its own. docs/strategies.md lists the rules of each
-/// hook.
-/// Context: cross-replica context, on the thread that called `run`. Exception: for a variable made
-/// by replicas, each replica calls `do_place`, and the first calls `do_initialise` and
-/// `do_broadcast`.
-/// Throws: an exception of a hook leaves the call that used the hook, unless the run or merge
-/// itself failed (SEM-117). A broken rule that is noticed is a StrategyError (kStrategyContract).
+/// The decisions of a strategy, for strategies of users. `Strategy` implements each hook; a derived
+/// class overrides some, and may call the base implementation inside its own (docs/strategies.md).
+///
+///   class OnOneDevice final : public Strategy {
+///     VariablePlaces do_place(Synchronization) const override {...}
+///   };
+///
+/// Hooks are called in cross-replica context, on the thread that called `run`. Exception: for a
+/// variable made by replicas, each replica calls `do_place`, and the first calls `do_initialise`
+/// and `do_broadcast`.
+/// An exception of a hook leaves the call that used the hook, unless the run or merge itself failed
+/// (SEM-117). A broken rule that is noticed is a StrategyError (kStrategyContract).
 class StrategyHooks {
  public:
   StrategyHooks() = default;
@@ -137,18 +153,19 @@ class StrategyHooks {
  protected:
   ~StrategyHooks() = default;
 
-  /// The devices of a new variable's components: kOnWrite for mirrored variables, kOnRead for
-  /// replica-local variables, of which each replica sees its own component (SEM-110). The answer is
-  /// the same for every call.
+  /// Returns the devices of a new variable's components: kOnWrite for mirrored variables, kOnRead
+  /// for replica-local variables, with a component for each replica (SEM-110). The answer is the
+  /// same for every call.
   virtual VariablePlaces do_place(Synchronization kind) const = 0;
   /// Gives all components of a new variable equal first values (SEM-112).
   virtual void do_initialise(ComponentWork& variable) = 0;
   /// Gives all components of a variable the values of an update (SEM-113).
   virtual void do_update(ComponentWork& update) = 0;
-  /// Replaces the leaves of every part of the call by the reduction over all parts (SEM-30 to
-  /// SEM-36); tensors stay on the devices of their replicas.
+  /// Replaces the leaves of every part by the reduction over all parts (SEM-30 to SEM-36). Tensors
+  /// stay on the devices of their replicas.
   virtual void do_reduce(const ReduceCall& call) = 0;
-  /// Copies of `source`, one on each of `targets`, in the same order, with the same bits (SEM-114).
+  /// Returns copies of `source` with the same bits, one on each of `targets`, in the same order
+  /// (SEM-114).
   virtual std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
                                               std::span<const Placement> targets) = 0;
   /// Carries out a run (SEM-115). May start further runs: any hook may call its own verb, up to a

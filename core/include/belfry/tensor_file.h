@@ -35,8 +35,12 @@ struct UnsupportedTensor {
   bool operator==(const UnsupportedTensor&) const = default;
 };
 
-/// The contents of a safetensors file: arrays by name, and notes (SEM-54). Numbers are
-/// little-endian, in files and in the memory of every machine that belfry supports.
+/// The contents of a safetensors file: arrays by name, and notes (SEM-54).
+///
+///   const TensorFile file = TensorFile::read("model.safetensors");
+///   const FileTensor& bias = file.tensors.at("bias");
+///
+/// Numbers are little-endian, in files and in the memory of every machine that belfry supports.
 class TensorFile {
  public:
   std::map<std::string, FileTensor> tensors{};             ///< Arrays by name.
@@ -48,7 +52,8 @@ class TensorFile {
   /// Throws: InvalidArgumentError (kFileFormat) with the byte at fault.
   static TensorFile parse(std::string_view contents, const std::string& where,
                           CallSite site = CallSite::here());
-  /// Reads a file. Throws: as parse, also for a file that cannot be read.
+  /// Reads a file.
+  /// Throws: InvalidArgumentError (kFileFormat) as parse, and for a file that cannot be read.
   static TensorFile read(const std::filesystem::path& path, CallSite site = CallSite::here());
 
   /// The contents of a file; `parse` of the contents gives an equal object. Each array is at a
@@ -57,9 +62,9 @@ class TensorFile {
   /// array with bytes that do not fit the shape, a name or a note in malformed UTF-8, an array with
   /// the name of the notes, a header above the format's limit.
   std::string contents(CallSite site = CallSite::here()) const;
-  /// Saves the contents (SEM-138): a reader of `path` finds the old file or the new file, whole.
-  /// Throws: as contents, before a file is touched; InvalidArgumentError (kFile) with the failed
-  /// call of the system.
+  /// Saves the contents: a reader of `path` finds the old file or the new file, whole (SEM-138).
+  /// Throws: the errors of contents, before a file is touched; InvalidArgumentError (kFile) with
+  /// the failed call of the system.
   void write(const std::filesystem::path& path, CallSite site = CallSite::here()) const;
 
   bool operator==(const TensorFile&) const = default;

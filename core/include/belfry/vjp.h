@@ -16,18 +16,24 @@
 #include <utility>
 #include <vector>
 
-/// Vector-Jacobian products of the collectives. The loss is the sum of the losses of all replicas.
-/// From the gradient of the loss by the output of a collective, a product computes the gradient by
-/// the input (SEM-127). Collectives are linear: a product needs at most the structure of the input,
-/// and is a collective again. Products with a ReplicaContext are merges that every replica must
-/// reach.
-/// Order, Throws: as the collectives that the product calls; InvalidArgumentError (kShape) for a
-/// cotangent shorter than the gathered value, (kIntegerMean) for MEAN of integers;
-/// StructureMismatchError (kStructure) for a cotangent with other leaves or keys than the gathered
-/// value.
+/// Gradients through collectives: from the gradient of the loss by the output of a collective, the
+/// cotangent, each function computes the gradient by the input (SEM-127). The loss is the sum of
+/// the losses of all replicas.
+///
+///   const double y = replica.all_reduce(ReduceOp::kSum, x);               // Forward.
+///   const double dx = all_reduce_vjp(replica, ReduceOp::kSum, dy);        // Backward.
+///
+/// Collectives are linear: a product needs at most the structure of the input, and is a collective
+/// again. Products with a ReplicaContext are merges that every replica must reach.
+/// Order: as the collectives that the product calls.
+/// Throws, beside the errors of these collectives:
+/// - InvalidArgumentError (kShape): a cotangent shorter than the gathered value;
+/// - InvalidArgumentError (kIntegerMean): MEAN of integers;
+/// - StructureMismatchError (kStructure): a cotangent with other leaves or keys than the gathered
+///   value.
 namespace belfry {
 
-/// Of all_reduce: for SUM the sum of the cotangents, for MEAN the mean of the cotangents.
+/// Goes back through all_reduce: for SUM the sum of the cotangents, for MEAN their mean.
 template <class T>
 T all_reduce_vjp(ReplicaContext& replica, ReduceOp op, T cotangent,
                  detail::MergePlace place = CallSite::here()) {
@@ -43,8 +49,7 @@ T all_reduce_vjp(ReplicaContext& replica, const MergeTag& tag, ReduceOp op, T co
   return all_reduce_vjp(replica, op, std::move(cotangent), tag);
 }
 
-/// Of all_gather: this replica's slice of the sum of the cotangents. `value` is the replica's input
-/// of all_gather.
+/// Goes back through all_gather of `value`: this replica's slice of the sum of the cotangents.
 template <class T>
 T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis = Axis(0),
                  detail::MergePlace place = CallSite::here()) {
@@ -75,8 +80,8 @@ T all_gather_vjp(ReplicaContext& replica, const MergeTag& tag, const T& value, T
   return all_gather_vjp(replica, value, std::move(cotangent), axis, tag);
 }
 
-/// Of reduce over all N replicas: on every replica, for SUM the cotangent, for MEAN the cotangent
-/// divided by N.
+/// Goes back through reduce over all N replicas: the cotangent for SUM, and divided by N for MEAN,
+/// on every replica.
 template <class T>
 Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
                        CallSite site = CallSite::here()) {
@@ -89,9 +94,9 @@ Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
   }
 }
 
-/// Of reduce of `value`; some replicas may have no component (SEM-90). Each replica with a
-/// component gets, on its device, for SUM the cotangent, for MEAN the cotangent divided by the
-/// number of components. A broadcast.
+/// Goes back through reduce of `value`, of which some replicas may have no component (SEM-90): each
+/// replica with a component gets the cotangent for SUM, and divided by the number of components for
+/// MEAN, on its device. A broadcast.
 template <class T>
 PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerReplica<T>& value,
                          T cotangent, CallSite site = CallSite::here()) {
@@ -116,7 +121,7 @@ PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerRepli
   }
 }
 
-/// Of broadcast: the sum of the cotangents, on replica 0's device.
+/// Goes back through broadcast: the sum of the cotangents, on replica 0's device.
 template <class T>
 T broadcast_vjp(CrossReplicaContext& cross, const PerReplica<T>& cotangents,
                 CallSite site = CallSite::here()) {
@@ -127,8 +132,8 @@ T broadcast_vjp(CrossReplicaContext& cross, const PerReplica<T>& cotangents,
   }
 }
 
-/// Of gather: each replica's slice of the cotangent, on the replica's device. `value` is the input
-/// of gather.
+/// Goes back through gather of `value`: each replica's slice of the cotangent, on the replica's
+/// device.
 template <class T>
 PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value, const T& cotangent,
                          Axis axis = Axis(0), CallSite site = CallSite::here()) {

@@ -7,6 +7,17 @@
 #include <bit>
 #include <utility>
 
+// Four members and the chunks a, b, c and d. ab01 is the sum of the chunks a and b of members 0 and
+// 1. In each sum step a member gives away half of its chunks and adds up the other half:
+//
+//             member 0    member 1    member 2    member 3
+//   sum 1     ab01        cd01        ab23        cd23        0 and 1 exchange, 2 and 3
+//   sum 2     a0123       c0123       b0123       d0123       0 and 2 exchange, 1 and 3
+//   copy 1    ab0123      cd0123      ab0123      cd0123      0 and 2 exchange, 1 and 3
+//   copy 2    all         all         all         all         0 and 1 exchange, 2 and 3
+//
+// Of six members, 0 and 1 form a pair, and 2 and 3: the members 0, 2, 4 and 5 do these steps, after
+// a step in which 0 adds the tensor of 1, and 2 the tensor of 3; 1 and 3 get the result last.
 namespace belfry {
 namespace {
 

@@ -35,8 +35,8 @@
 // - permutation: the order of the replicas of a host in the ring. With hosts, the M replicas of
 //   host 0 come first, then the replicas of host 1: 0 2 1 3, 4 6 5 7 for the permutation 0 2 1 3.
 // - subchunks: S rings run at once, each on a part of every chunk: chunk c of ring s is chunk
-//   c * S + s of the plan. Ring s begins s * (M / S) places later in the order of each host: the rings
-//   pass from host to host by different replicas. For two hosts, M = 4 and S = 2:
+//   c * S + s of the plan. Ring s begins s * (M / S) places later in the order of each host, and
+//   the rings pass from host to host by different replicas. For two hosts, M = 4 and S = 2:
 //
 //   ring 0    0 1 2 3 4 5 6 7    from host to host: 3 -> 4 and 7 -> 0
 //   ring 1    2 3 0 1 6 7 4 5    from host to host: 1 -> 6 and 5 -> 2
