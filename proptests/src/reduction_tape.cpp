@@ -5,6 +5,7 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/detail/step_tag.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -146,8 +147,27 @@ ReductionTape::~ReductionTape() { detail::step_tap = outer_; }
 void ReductionTape::around_merge(detail::StrategyCore& core, const StrategyStep& merge,
                                  detail::FunctionRef<void()> hook) {
   if (&core != core_) return hook();
+  if (detail::tag_of(merge) == nullptr) count_unnamed(merge.site(), core.statistics().runs);
   const Within<const StrategyStep*> within(merge_, &merge);
   hook();
+}
+
+void ReductionTape::count_unnamed(CallSite site, std::uint64_t run) {
+  auto line = std::ranges::find_if(
+      unnamed_, [&](const UnnamedLine& each) { return same_place(each.site, site); });
+  if (line == unnamed_.end()) line = unnamed_.insert(line, {.site = site});
+  if (std::exchange(line->run, run) != run) line->count = 0;
+  line->most = std::max(line->most, ++line->count);
+}
+
+std::string ReductionTape::unnamed_merges() const {
+  std::string text;
+  for (const UnnamedLine& line : unnamed_) {
+    if (line.most < 2) continue;
+    text += "; " + std::to_string(line.most) + " merges at " + to_string(line.site) +
+            " have no names: their order is not compared";
+  }
+  return text;
 }
 
 void ReductionTape::around_reduce(detail::StrategyCore& core, const ReduceCall& call,

@@ -9,6 +9,7 @@
 #include "belfry/strategy.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,7 +72,18 @@ class ReductionTape final : public detail::StepTap {
   ReductionTape(const ReductionTape&) = delete;
   ReductionTape& operator=(const ReductionTape&) = delete;
 
+  /// `; 3 merges at train.cpp:5 have no names: their order is not compared`, for each line with
+  /// several such merges in a run, in the order of the lines' first merges.
+  std::string unnamed_merges() const;
+
  private:
+  struct UnnamedLine {
+    CallSite site{};
+    std::uint64_t run = 0;
+    int count = 0;  // In the run.
+    int most = 0;   // In any run.
+  };
+
   void around_merge(detail::StrategyCore& core, const StrategyStep& merge,
                     detail::FunctionRef<void()> hook) override;
   void around_reduce(detail::StrategyCore& core, const ReduceCall& call,
@@ -79,12 +91,14 @@ class ReductionTape final : public detail::StepTap {
   void before_change(detail::StrategyCore& core, const detail::VariableInfo& info,
                      std::span<const std::vector<LeafRef>> components, CallSite site) override;
   ReductionPlace present_place() const;
+  void count_unnamed(CallSite site, std::uint64_t run);
 
   const detail::StrategyCore* core_;
   TapeReader& reader_;
   detail::StepTap* outer_;
   const StrategyStep* merge_ = nullptr;  // The innermost merge.
   bool reduces_ = false;                 // Within a reduction.
+  std::vector<UnnamedLine> unnamed_;
 };
 
 }  // namespace belfry::testing

@@ -48,16 +48,21 @@ std::string on(int replicas, int devices) {
   return replicas == 1 ? text + " of " + std::to_string(devices) + " devices" : text;
 }
 
-// Returns the exception of the body, which ends the run.
-std::exception_ptr run(Strategy& strategy, const std::function<void(Strategy&)>& body,
-                       TapeReader& reader) {
+struct RunEnd {
+  std::exception_ptr thrown{};   // By the body; ends the run.
+  std::string unnamed_merges{};  // For messages.
+};
+
+RunEnd run(Strategy& strategy, const std::function<void(Strategy&)>& body, TapeReader& reader) {
   const ReductionTape tape(strategy, reader);
+  RunEnd end;
   try {
     body(strategy);
   } catch (...) {
-    return std::current_exception();
+    end.thrown = std::current_exception();
   }
-  return {};
+  end.unnamed_merges = tape.unnamed_merges();
+  return end;
 }
 
 sim::Options backend_options(int devices, const OneReplicaOptions& options) {
@@ -75,9 +80,8 @@ RunRecord run_one(const OneReplicaOptions& options, const std::function<void(Str
            site);
   }
   RunRecord record;
-  if (const std::exception_ptr thrown = run(*strategy, body, record)) {
-    std::rethrow_exception(thrown);
-  }
+  const RunEnd end = run(*strategy, body, record);
+  if (end.thrown) std::rethrow_exception(end.thrown);
   return record;
 }
 
@@ -100,9 +104,13 @@ OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
   const std::unique_ptr<Strategy> strategy = strategy_on(backend, options, site);
   const int replicas = strategy->num_replicas();
   OneReplicaComparison comparison(options, one, replicas, on(replicas, options.replicas));
-  const std::exception_ptr thrown = run(*strategy, body, comparison);
-  OneReplicaReport report = comparison.report(thrown != nullptr);
-  if (report.difference.empty() && thrown) std::rethrow_exception(thrown);
+  const RunEnd end = run(*strategy, body, comparison);
+  OneReplicaReport report = comparison.report(end.thrown != nullptr);
+  if (!report.difference.empty()) {
+    report.difference += end.unnamed_merges;
+  } else if (end.thrown) {
+    std::rethrow_exception(end.thrown);
+  }
   return report;
 }
 

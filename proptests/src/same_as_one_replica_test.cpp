@@ -23,6 +23,7 @@
 namespace belfry::testing::same_as_one_replica_test {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -129,17 +130,25 @@ TEST(SameAsOneReplica, NamesAssignmentsAndReductionsBetweenRuns) {
 }
 
 TEST(SameAsOneReplica, CountsTheReductionsOfALine) {
-  const OneReplicaReport report = compare_with_one_replica(kFour, [](Strategy& strategy) {
-    strategy.run([](ReplicaContext& replica) {
-      for (int step = 0; step < 5; ++step) {
-        const int wrong = step == 3 && replica.replica_id() == 2 ? 1 : 0;
-        replica.all_reduce(ReduceOp::kSum, wrong);
-      }
-    });
+  int line = 0;
+  const OneReplicaReport report = compare_with_one_replica(kFour, [&](Strategy& strategy) {
+    for (const int steps : {1, 5, 2}) {
+      strategy.run([&](ReplicaContext& replica) {
+        for (int step = 0; step < steps; ++step) {
+          const int wrong = step == 3 && replica.replica_id() == 2 ? 1 : 0;
+          replica.all_reduce(ReduceOp::kSum, wrong), line = __LINE__;
+          replica.all_reduce(MergeTag{"named"}, ReduceOp::kSum, 0);
+        }
+        replica.all_reduce(ReduceOp::kSum, 0);  // Once in a run.
+      });
+    }
   });
-  EXPECT_EQ(report.reductions, 3);
-  EXPECT_THAT(report.difference, StartsWith("#4 of all_reduce at "));
+  EXPECT_EQ(report.reductions, 1 + 1 + 1 + 3 + 3);
+  EXPECT_THAT(report.difference, StartsWith("#5 of all_reduce at " + here(line)));
   EXPECT_THAT(report.difference, HasSubstr("is 0 on 1 replica, 1 on 4 replicas; the bound is 0"));
+  EXPECT_THAT(report.difference, EndsWith("; 5 merges at " + here(line) +
+                                          " have no names: their order is not compared"));
+  EXPECT_EQ(report.difference.find("have no names"), report.difference.rfind("have no names"));
 }
 
 // The order of the tags depends on the number of replicas, and the line is the same.
