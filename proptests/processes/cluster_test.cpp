@@ -91,14 +91,17 @@ TEST(Cluster, RefusesThreadsOfThePrograms) {
 RC_GTEST_PROP(Cluster, ComputesTheBitsOfOneStrategyWithAllReplicas, ()) {
   testing::asserts("SEM-186");
   const ProcessProgram program = any_program(1);
-  const PerReplica<Trace> expected = run_alone(program);
+  Trace after;
+  const PerReplica<Trace> expected = run_alone(program, &after);
   ClusterOptions options{.devices_of = program.devices, .seed = *rc::gen::arbitrary<unsigned>()};
   const auto run = [&](Cluster& cluster) {
     std::vector<Trace> traces(static_cast<std::size_t>(program.replicas()));
     cluster.run([&](Host& host) {
       MultiWorkerMirroredStrategy strategy{host.backend(), host.group(), {.order = program.order}};
+      Trace own_after;
       const PerReplica<Trace> own =
-          run_program(strategy, program, program.first_value(host.group().rank()));
+          run_program(strategy, program, program.first_value(host.group().rank()), &own_after);
+      EXPECT_EQ(own_after, after);
       for (int id = 0; id < own.size(); ++id) {
         if (own.has(id)) traces[static_cast<std::size_t>(id)] = own[id];
       }

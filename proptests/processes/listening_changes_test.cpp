@@ -24,7 +24,6 @@
 namespace belfry::testing::listening_changes {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -40,27 +39,6 @@ ReplicaLocalVariable<double> numbered(Strategy& strategy, ReduceOp op = ReduceOp
 template <class V>
 auto components(Strategy& strategy, const V& variable) {
   return elements_of(strategy.local_values(variable));
-}
-
-TEST(ListeningChanges, AssignEachReachesEveryComponent) {
-  testing::asserts("SEM-234");
-  for (const int listener : {0, 1, 2}) {
-    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-      const auto number = numbered(strategy);
-      const auto rows = strategy.replica_local_variable(
-          ReduceOp::kMean, [] { return Tensor<double>::full({2}, 1); });
-      merge_without(listener, strategy, [&](CrossReplicaContext& cross) {
-        cross.assign_each(number, 2.5);
-        cross.assign_each(rows, Tensor<double>::full({2}, 7));
-      });
-      EXPECT_EQ(components(strategy, number),
-                part_of(host.group().rank(), std::vector<double>(6, 2.5)));
-      for (const Tensor<double>& own : strategy.local_values(rows)) {
-        EXPECT_THAT(own.to_host(), ElementsAre(7, 7));
-        EXPECT_EQ(own.placement().backend, &strategy.backend());
-      }
-    });
-  }
 }
 
 TEST(ListeningChanges, AssignTotalSharesOutOverAllReplicas) {

@@ -17,8 +17,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -27,9 +25,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 // The results of the replicas that take part, on all hosts.
 template <class F>
@@ -79,20 +75,6 @@ TEST(Listening, ProcessesAddNothingToReductions) {
                                 return replica.all_gather(std::vector<double>{x});
                               }),
               std::vector(count, present[listener]));
-  });
-}
-
-TEST(Listening, LetsTheLowestProcessThatTakesPartBroadcast) {
-  testing::asserts("SEM-212");
-  at_each_place(3, [](int listener) {
-    const auto found = results_without(listener, [](ReplicaContext& replica, double x) {
-      return replica.merge_call(
-          [](CrossReplicaContext& cross, const PerReplica<double>& all) {
-            return cross.broadcast(*all.begin());
-          },
-          x);
-    });
-    EXPECT_THAT(found, Each(listener == 0 ? 3 : 1));
   });
 }
 
@@ -152,24 +134,6 @@ TEST(Listening, ProcessesGetScatteredRows) {
           values_without(listener));
       EXPECT_EQ(strategy.read(table).to_host(), rows[listener]);
     });
-  });
-}
-
-TEST(Listening, ProcessesGetTheLastOfManyUpdates) {
-  testing::asserts("SEM-212");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    const auto first = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kSum});
-    const auto count = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kOnlyFirst});
-    for (int step = 1; step <= 3; ++step) {
-      strategy.run(
-          [&](ReplicaContext& replica, double x) {
-            replica.assign(first, x);
-            for (int i = 0; i < step; ++i) replica.assign_add(count, 1.0);
-          },
-          values_without(step % 3));
-      EXPECT_EQ(strategy.read(count), step * (step + 1) / 2) << host.group().rank();
-    }
-    EXPECT_EQ(strategy.read(first), 18);  // Without process 0.
   });
 }
 
@@ -244,55 +208,6 @@ TEST(Listening, IsNoRunWithoutReplicas) {
   EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-030"), HasSubstr("no replica"))));
 }
 
-TEST(Listening, ProcessesThrowTheMismatchOfTheOthers) {
-  testing::asserts("SEM-212");
-  at_each_place(6, [](int odd) {
-    for (const int listener : {0, 1, 2}) {
-      if (listener == process_of(odd)) continue;
-      const auto texts = texts_on_hosts<MergeMismatchError>([&](auto& strategy, sim::Host&) {
-        strategy.run(
-            [&](ReplicaContext& replica, double x) {
-              if (replica.replica_id() == odd) {
-                replica.all_gather(std::vector<double>{x});
-              } else {
-                replica.all_reduce(ReduceOp::kSum, x);
-              }
-            },
-            values_without(listener));
-      });
-      EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("all_gather"))));
-      EXPECT_THAT(texts, Each(texts.front()));
-    }
-  });
-}
-
-TEST(Listening, ProcessesHearOfExceptions) {
-  testing::asserts("SEM-212");
-  at_each_place(6, [](int odd) {
-    for (const int listener : {0, 1, 2}) {
-      const int thrower = process_of(odd);
-      if (listener == thrower) continue;
-      on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-        const auto body = [&](ReplicaContext& replica, double) {
-          if (replica.replica_id() == odd) throw std::runtime_error("too large");
-          replica.all_reduce(ReduceOp::kSum, 1);
-        };
-        try {
-          strategy.run(body, values_without(listener));
-          ADD_FAILURE() << "nothing was thrown";
-        } catch (const PeerFailedError& error) {
-          EXPECT_THAT(error.what(), AllOf(HasSubstr("too large"),
-                                          HasSubstr("process " + std::to_string(thrower))));
-          EXPECT_NE(host.group().rank(), thrower);
-        } catch (const std::runtime_error&) {
-          EXPECT_EQ(host.group().rank(), thrower);
-        }
-        EXPECT_TRUE(strategy.last_failure().has_value());
-      });
-    }
-  });
-}
-
 TEST(Listening, ToARunMeetsNoOtherCall) {
   testing::asserts("SEM-212");
   // A process listens; the others read a variable in place of the run.
@@ -331,22 +246,6 @@ TEST(Listening, LeavesResultsWithoutComponents) {
           tensors);
       EXPECT_THAT(again, Each(sum));
     });
-  });
-}
-
-TEST(Listening, ProcessesTrainToTheEndOfADataset) {
-  testing::asserts("SEM-212");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
-    const auto total = strategy.mirrored_variable(0, {.aggregation = Aggregation::kSum});
-    // Eight numbers for six replicas: in the second step process 0 has 6 and 7, the others nothing.
-    const auto numbers = Dataset<int>::range(8).batch(6);
-    for (const auto& step :
-         strategy.distribute_dataset(numbers, {.end_of_data = EndOfData::kMaskReplicas})) {
-      strategy.run([&](ReplicaContext& replica,
-                       const std::vector<int>& share) { replica.assign_add(total, share.front()); },
-                   step);
-    }
-    EXPECT_EQ(strategy.read(total), 28);
   });
 }
 

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace belfry::testing::masked_replicas {
@@ -71,69 +70,6 @@ TEST(MaskedReplicas, AddNothingToAnAllReduce) {
   EXPECT_EQ(on_some_replicas(
                 [](ReplicaContext& replica, double x) { return replica.all_reduce(Count{}, x); }),
             std::vector<double>(4, 4));
-}
-
-TEST(MaskedReplicas, AreLeftOutOfAGather) {
-  testing::asserts("SEM-211");
-  const std::vector<double> all{1, 3, 5, 6};
-  EXPECT_EQ(on_some_replicas([](ReplicaContext& replica, double x) {
-              return replica.all_gather(std::vector<double>{x});
-            }),
-            std::vector(4, all));
-  EXPECT_EQ(on_some_replicas([](ReplicaContext& replica, double x) {
-              return replica.all_gather(Tensor<double>::full({1}, x)).to_host();
-            }),
-            std::vector(4, all));
-}
-
-TEST(MaskedReplicas, HaveNoComponentInAMerge) {
-  testing::asserts("SEM-211");
-  // Process 0 has the component of replica 0 alone, process 2 those of 4 and 5.
-  EXPECT_EQ(on_some_replicas([](ReplicaContext& replica, double x) {
-              return replica.merge_call(
-                  [](CrossReplicaContext&, const PerReplica<double>& values) {
-                    std::string ids;
-                    for (int id = 0; id < values.size(); ++id) {
-                      if (values.has(id)) ids += std::to_string(id);
-                    }
-                    return ids;
-                  },
-                  x);
-            }),
-            (std::vector<std::string>{"0", "2", "45", "45"}));
-}
-
-TEST(MaskedReplicas, GetTheNewValueOfAMirroredVariable) {
-  testing::asserts("SEM-211");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    const auto number = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
-    const auto tensor = strategy.mirrored_variable([] { return Tensor<double>::full({1}, 1); },
-                                                   {.aggregation = Aggregation::kSum});
-    strategy.run(
-        [&](ReplicaContext& replica, double x) {
-          replica.assign_add(number, x);
-          replica.assign_add(tensor, Tensor<double>::full({1}, x));
-        },
-        some_values());
-    const int devices[] = {2, 1, 3};
-    const auto own = static_cast<std::size_t>(devices[host.group().rank()]);
-    EXPECT_EQ(elements_of(strategy.local_values(number)), std::vector<double>(own, 4.75));
-    for (const Tensor<double>& component : strategy.local_values(tensor)) {
-      EXPECT_EQ(component.item(), 16);
-    }
-  });
-}
-
-TEST(MaskedReplicas, KeepTheirComponentsOfReplicaLocalVariables) {
-  testing::asserts("SEM-211");
-  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
-    const auto count = strategy.replica_local_variable(ReduceOp::kSum, 100.0);
-    strategy.run([&](ReplicaContext& replica, double x) { replica.assign(count, x); },
-                 some_values());
-    // The replicas 1 and 3 still have 100.
-    EXPECT_EQ(strategy.read(count), 215);
-    EXPECT_EQ(strategy.cross_replica().fetch(count), 215);
-  });
 }
 
 TEST(MaskedReplicas, AreLeftOutOfVerbsBetweenRuns) {

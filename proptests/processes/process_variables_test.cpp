@@ -74,23 +74,6 @@ TEST(ProcessVariables, OfReplicasAreMadeInEveryProcess) {
   });
 }
 
-TEST(ProcessVariables, OfReplicasTellEveryProcessThatAnInitialiserFailed) {
-  testing::asserts("SEM-159");
-  std::vector<std::string> texts(2);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    try {
-      strategy.run([&](ReplicaContext&) {
-        strategy.mirrored_variable([]() -> double { throw std::runtime_error("no file"); });
-      });
-    } catch (const std::exception& error) {
-      texts[static_cast<std::size_t>(group.rank())] = error.what();
-    }
-    EXPECT_EQ(strategy.read(strategy.mirrored_variable(7)), 7);  // The group is level again.
-  });
-  EXPECT_EQ(texts[0], "no file");
-  EXPECT_THAT(texts[1], AllOf(HasSubstr("BF-071"), HasSubstr("process 0"), HasSubstr("no file")));
-}
-
 TEST(ProcessVariables, HaveOneFirstValue) {
   testing::asserts("SEM-159");
   at_each_place(9, [](int place) {
@@ -150,24 +133,17 @@ TEST(ProcessVariables, AreDescribedAsInOneProcess) {
 
 TEST(ProcessVariables, TellEveryProcessThatAnInitialiserFailed) {
   testing::asserts("SEM-159");
-  std::vector<std::string> texts(2);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    const auto make = [&] {
-      strategy.mirrored_variable([]() -> double { throw std::runtime_error("no file"); });
-    };
-    const auto rank = static_cast<std::size_t>(group.rank());
-    if (rank == 0) {
-      EXPECT_THROW(make(), std::runtime_error);
-    } else {
-      try {
-        make();
-      } catch (const PeerFailedError& error) {
-        texts[rank] = error.what();
-      }
-    }
-    EXPECT_EQ(strategy.read(strategy.mirrored_variable(7)), 7);  // The group is level again.
-  });
-  EXPECT_THAT(texts[1], AllOf(HasSubstr("process 0"), HasSubstr("no file")));
+  const auto make = [](Strategy& strategy) {
+    strategy.mirrored_variable([]() -> double { throw std::runtime_error("no file"); });
+  };
+  for (const bool in_replicas : {false, true}) {
+    const auto texts = texts_of<std::exception>([&](auto& strategy, ProcessGroup&) {
+      if (!in_replicas) make(strategy);
+      strategy.run([&](ReplicaContext& replica) { make(replica.strategy()); });
+    });
+    EXPECT_EQ(texts[0], "no file");
+    EXPECT_THAT(texts[1], AllOf(HasSubstr("BF-071"), HasSubstr("process 0"), HasSubstr("no file")));
+  }
 }
 
 TEST(ProcessVariables, DifferIfAMergeUsesTheValuesOfOneProcess) {
@@ -185,21 +161,6 @@ TEST(ProcessVariables, DifferIfAMergeUsesTheValuesOfOneProcess) {
     EXPECT_THAT(
         texts, Each(AllOf(HasSubstr("weight"), HasSubstr("differ between processes"),
                           HasSubstr("process 0"), HasSubstr("process 1"), HasSubstr("process 2"))));
-  });
-}
-
-TEST(ProcessVariables, ReadTheFirstReplicaAlone) {
-  testing::asserts("SEM-159");
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
-    const auto first = strategy.replica_local_variable(Aggregation::kOnlyFirst, 0);
-    const auto mirrored = strategy.mirrored_variable(0, {.aggregation = Aggregation::kOnlyFirst});
-    strategy.run([&](ReplicaContext& replica) {
-      replica.assign(first, 10 + replica.replica_id());
-      replica.assign(mirrored, 20 + replica.replica_id());
-    });
-    EXPECT_EQ(strategy.read(first), 10);
-    EXPECT_EQ(strategy.cross_replica().fetch(first, [](int value) { return value + 1; }), 11);
-    EXPECT_EQ(strategy.read(mirrored), 20);
   });
 }
 

@@ -11,7 +11,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <vector>
 
@@ -37,30 +36,6 @@ RC_GTEST_PROP(Processes, ComputeTheBitsOfOneStrategyWithAllReplicas, ()) {
   }
   for (const Trace& found : outcome.after) RC_ASSERT(found == after);
   expect_usable(program, later);
-}
-
-RC_GTEST_PROP(Processes, ComputeTheSameBitsOnClusters, ()) {
-  const ProcessProgram program = any_program(1);
-  const auto seed = *rc::gen::arbitrary<std::uint16_t>();
-  Trace after;
-  const PerReplica<Trace> expected = run_alone(program, &after);
-  std::vector<Trace> traces(static_cast<std::size_t>(program.replicas()));
-  std::vector<Trace> afters(program.devices.size());
-  sim::Cluster cluster{{.devices_of = program.devices, .seed = seed}};
-  cluster.run([&](sim::Host& host) {
-    const int rank = host.group().rank();
-    MultiWorkerMirroredStrategy strategy{host.backend(), host.group(), {.order = program.order}};
-    const PerReplica<Trace> own = run_program(strategy, program, program.first_value(rank),
-                                              &afters[static_cast<std::size_t>(rank)]);
-    for (int id = 0; id < own.size(); ++id) {
-      if (own.has(id)) traces[static_cast<std::size_t>(id)] = own[id];
-    }
-  });
-  for (int id = 0; id < program.replicas(); ++id) {
-    const Trace& found = traces[static_cast<std::size_t>(id)];
-    RC_ASSERT(found == (expected.has(id) ? expected[id] : Trace()));
-  }
-  for (const Trace& found : afters) RC_ASSERT(found == after);
 }
 
 RC_GTEST_PROP(Processes, RepeatTheirLogs, ()) {

@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -29,32 +28,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr CallSite kLeft{"train.cc", 11};
 constexpr CallSite kRight{"train.cc", 22};
-
-TEST(Processes, NumberTheReplicasOfAllProcesses) {
-  testing::asserts("SEM-150");
-  std::vector<int> process_of_replica(4, -1);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    EXPECT_EQ(strategy.num_replicas(), 4);
-    EXPECT_EQ(strategy.worker_devices().size(), 2u);
-    const auto ids = strategy.run([](ReplicaContext& replica) {
-      EXPECT_EQ(replica.num_replicas(), 4);
-      EXPECT_EQ(replica.device().index, replica.replica_id() % 2);
-      return replica.replica_id();
-    });
-    EXPECT_EQ(ids.size(), 4);
-    for (const int id : ids) process_of_replica[static_cast<std::size_t>(id)] = group.rank();
-    EXPECT_EQ(strategy.worker_device_index()[group.rank() == 0 ? 1 : 2], group.rank() == 0 ? 1 : 0);
-    EXPECT_THROW(std::ignore = ids[group.rank() == 0 ? 3 : 0], InvalidArgumentError);
-    EXPECT_THROW(strategy.placement(group.rank() == 0 ? 3 : 0), InvalidArgumentError);
-  });
-  EXPECT_THAT(process_of_replica, ElementsAre(0, 0, 1, 1));
-}
 
 // Replicas 0 and 1, 2, and 3 to 5 are those of the processes.
 TEST(Processes, SayWhereTheReplicaOfAnotherProcessIs) {
@@ -164,32 +141,6 @@ TEST(Processes, TellEveryProcessThatMergesDiffer) {
     const auto sum_of_double = [](ReplicaContext& r) { r.all_reduce(ReduceOp::kSum, 1.0, kLeft); };
     EXPECT_THAT(texts_if_one_differs<MergeMismatchError>(odd, sum, sum_of_double),
                 Each(HasSubstr("BF-013")));
-  });
-  EXPECT_EQ(calls, 0) << "a refused round calls no merge function";
-}
-
-TEST(Processes, TellEveryProcessThatOneReplicaDiffers) {
-  testing::asserts("SEM-152");
-  std::atomic<int> calls = 0;
-  at_each_place(6, [&](int odd) {
-    const auto kinds = texts_of_host_run<MergeMismatchError>([&](ReplicaContext& replica) {
-      if (replica.replica_id() == odd)
-        return static_cast<void>(replica.all_reduce(ReduceOp::kSum, 1, kLeft));
-      replica.merge_call_at(kRight, [&](CrossReplicaContext&) { ++calls; });
-    });
-    const std::string replica = "replica " + std::to_string(odd);
-    EXPECT_THAT(kinds, Each(AllOf(HasSubstr("BF-012"),
-                                  HasSubstr(replica + "  train.cc:11  waits in all_reduce"))));
-    const auto lengths = texts_of_host_run<StructureMismatchError>([&](ReplicaContext& other) {
-      const std::size_t length = other.replica_id() == odd ? 5 : 2;
-      other.all_reduce(ReduceOp::kSum, std::vector<float>(length), kLeft);
-    });
-    EXPECT_THAT(lengths, Each(AllOf(HasSubstr("BF-020"), HasSubstr("brings float32[2]"),
-                                    HasSubstr(replica + "  train.cc:11  brings float32[5]"))));
-    const auto operators = texts_of_host_run<StructureMismatchError>([&](ReplicaContext& other) {
-      other.all_reduce(other.replica_id() == odd ? ReduceOp::kMean : ReduceOp::kSum, 1.0, kLeft);
-    });
-    EXPECT_THAT(operators, Each(HasSubstr(replica + "  train.cc:11  reduces by mean")));
   });
   EXPECT_EQ(calls, 0) << "a refused round calls no merge function";
 }
@@ -309,24 +260,6 @@ TEST(Processes, NameAllProcessesThatFailInTheSummaryOfTheLowest) {
   });
 }
 
-TEST(Processes, EndTheRunOfAllIfAMergeFunctionThrows) {
-  testing::asserts("SEM-154");
-  at_each_place(3, [](int odd) {
-    expect_failure_of_one(odd, "  train.cc:11", [&](auto& strategy, sim::Host& host) {
-      const bool throws = host.group().rank() == odd;
-      strategy.run([&](ReplicaContext& replica) {
-        replica.merge_call_at(
-            kLeft,
-            [throws](CrossReplicaContext& cross, const PerReplica<int>& ids) {
-              if (throws) throw std::out_of_range("row 9");
-              return cross.reduce(ReduceOp::kSum, ids, kRight);
-            },
-            replica.replica_id());
-      });
-    });
-  });
-}
-
 TEST(Processes, EndTheRunThoughAMergeFunctionSwallowsItsError) {
   testing::asserts("SEM-154");
   at_each_place(3, [](int odd) {
@@ -365,47 +298,6 @@ TEST(Processes, MakeTheSameStrategy) {
       EXPECT_EQ(MultiWorkerMirroredStrategy(backend, group).num_replicas(), 3);
     });
     EXPECT_THAT(texts, Each(AllOf(HasSubstr("names required"), HasSubstr("names free"))));
-  });
-}
-
-TEST(Processes, TellStrategiesOfOneGroupApart) {
-  at_each_place(3, [](int odd) {
-    std::vector<std::string> texts(3);
-    run_processes(3, [&](ProcessGroup& group) {
-      sim::Backend backend{{.devices = 1}};
-      MultiWorkerMirroredStrategy first{backend, group};
-      MultiWorkerMirroredStrategy second{backend, group};
-      try {
-        sum_of_ones(group.rank() == odd ? second : first);
-      } catch (const MergeMismatchError& error) {
-        texts[static_cast<std::size_t>(group.rank())] = error.what();
-      }
-    });
-    EXPECT_THAT(texts, Each(HasSubstr("processes use different strategies")));
-  });
-}
-
-using Uses = std::vector<std::function<void(MultiWorkerMirroredStrategy&)>>;
-
-void expect_refused(const Uses& uses) {
-  for (std::size_t use = 0; use < uses.size(); ++use) {
-    const auto texts = texts_of<UnsupportedError>(
-        [&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) { uses[use](strategy); });
-    EXPECT_THAT(
-        texts, Each(AllOf(HasSubstr("BF-080"), HasSubstr("several processes"), HasSubstr("hint:"))))
-        << "use " << use;
-  }
-}
-
-TEST(Processes, RefuseWorkOfOneProcess) {
-  testing::asserts("SEM-156");
-  expect_refused({
-      [](auto& strategy) { strategy.mirrored_variable(std::make_shared<int>(1)); },
-      [](auto& strategy) {
-        strategy.run([](ReplicaContext& replica) {
-          replica.merge_call([](CrossReplicaContext& cross) { cross.run([](ReplicaContext&) {}); });
-        });
-      },
   });
 }
 

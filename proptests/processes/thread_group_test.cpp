@@ -9,32 +9,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace belfry::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-TEST(ThreadGroup, TellsTheOthersWhoHasLeft) {
-  at_each_place(3, [](int odd) {
-    const std::string name = "process " + std::to_string(odd);
-    run_processes(3, [&](ProcessGroup& group) {
-      if (group.rank() == odd) return;
-      for (int call = 0; call < 2; ++call) {
-        try {
-          group.gather({});
-          ADD_FAILURE() << "call " << call << " did not throw";
-        } catch (const ProcessLostError& error) {
-          EXPECT_THAT(error.what(), HasSubstr("BF-070 " + name + " has left the group"));
-        }
-      }
-    });
-  });
-}
 
 TEST(ThreadGroup, ThrowsTheCauseBeforeItsConsequences) {
   at_each_place(3, [](int odd) {
