@@ -164,6 +164,21 @@ TEST(ProcessVariables, DifferIfAMergeUsesTheValuesOfOneProcess) {
   });
 }
 
+TEST(ProcessVariables, ReadTheFirstReplicaAlone) {
+  testing::asserts("SEM-159");
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto first = strategy.replica_local_variable(Aggregation::kOnlyFirst, 0);
+    const auto mirrored = strategy.mirrored_variable(0, {.aggregation = Aggregation::kOnlyFirst});
+    strategy.run([&](ReplicaContext& replica) {
+      replica.assign(first, 10 + replica.replica_id());
+      replica.assign(mirrored, 20 + replica.replica_id());
+    });
+    EXPECT_EQ(strategy.read(first), 10);
+    EXPECT_EQ(strategy.cross_replica().fetch(first, [](int value) { return value + 1; }), 11);
+    EXPECT_EQ(strategy.read(mirrored), 20);
+  });
+}
+
 TEST(ProcessVariables, AreFetchedFromTheDevicesOfTheProcess) {
   with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
     const auto mean =
