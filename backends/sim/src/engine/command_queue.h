@@ -35,7 +35,6 @@ struct QueueItem {
   std::unique_ptr<const Command> command;  ///< Of kWork. Not a member: most items have none.
   std::shared_ptr<EventRecord> record;     ///< Of kRecord and kWait.
   CollectivePtr collective;                ///< Of kCollective.
-  std::uint64_t clock = 0;                 ///< Logical time at which it was enqueued.
   bool begun = false;                      ///< At the head, and the engine has taken note of it.
 };
 
@@ -88,7 +87,6 @@ class CommandQueue {
   std::deque<QueueItem> items_;
   std::uint64_t enqueued_ = 0;  // How many items there have been,
   std::uint64_t done_ = 0;      // and how many of them are done.
-  std::uint64_t clock_ = 0;
   FailurePtr failure_;
   std::shared_ptr<Failure> spare_;  // Of this queue alone, until it becomes the failure.
   std::vector<std::pair<std::uint64_t, HostWait*>> waiting_hosts_;  // Until done_ gets there.

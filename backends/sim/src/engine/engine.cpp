@@ -271,7 +271,6 @@ void Engine::prepare(CommandQueue& queue, const Command& command) {
 
 void Engine::append(CommandQueue& queue, QueueItem item) {
   check(!queue.closed_, "a destroyed queue gets no commands");
-  item.clock = ++host_clock_;
   queue.items_.push_back(std::move(item));
   ++queue.enqueued_;
 }

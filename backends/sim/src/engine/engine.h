@@ -49,8 +49,7 @@ struct QueueOptions {
 /// `site`, or, if `site` is empty, the site of the call that submits.
 CallSite site_or_submitting(const CallSite& site);
 
-/// Queues of commands, events and a logical clock: the streams of the simulator and of the
-/// simulated driver.
+/// Queues of commands, and events: the streams of the simulator and of the simulated driver.
 ///
 /// How the engine works. Nothing runs when it is enqueued. Commands run when a host call must make
 /// progress, or when a schedule gives a queue a turn. The Chooser decides which runnable queue
@@ -271,7 +270,6 @@ class Engine final : public OtherAgents {
   void forget(const HostWait& wait);
   void complete(HostWait& wait, const FailurePtr& failure);
   void step_for_query();
-  void wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void await_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
   [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
@@ -293,7 +291,6 @@ class Engine final : public OtherAgents {
   std::uint32_t starved_ = 0;             // Tries without memory since the last step.
   FailurePtr last_resort_;                // Of steps without memory for a failure.
   FailurePtr lost_;  // The first of a queue that is gone; nobody has been told of it.
-  std::uint64_t host_clock_ = 0;
   std::vector<std::unique_ptr<CommandQueue>> queues_;
   ReadyList ready_;
   std::vector<CommandQueue*> to_advance_;

@@ -206,49 +206,5 @@ TEST_F(EngineOperations, ACommandThatFailsHasNoDigest) {
   EXPECT_THAT(other_->written().ranges(), IsEmpty());
 }
 
-// A clock is the logical time of a queue: greater than that of everything that happened before.
-class EngineClocks : public ::testing::Test {
- protected:
-  // The logical time of the end of what is enqueued in queue `i` now.
-  std::uint64_t clock_of(int i) {
-    EventPoint event;
-    world_.engine->record(world_.queue(i), event);
-    world_.engine->drain();
-    return event.latest->clock;
-  }
-  void enqueue(int i, int commands) {
-    for (int k = 0; k < commands; ++k) world_.enqueue(i, "work");
-  }
-
-  EngineWorld world_{3};
-};
-
-TEST_F(EngineClocks, GrowAtEveryMemberOfACollective) {
-  enqueue(0, 9);
-  const std::uint64_t before = clock_of(0);
-  world_.engine->enqueue_together(world_.queues, world_.work("together"));
-  for (int i = 0; i < 3; ++i) EXPECT_GT(clock_of(i), before) << i;
-}
-
-// The host has waited for queue 0 before it enqueues in queue 1.
-TEST_F(EngineClocks, GrowFromAWaitOfTheHostToItsNextCommand) {
-  enqueue(0, 9);
-  EventPoint event;
-  world_.engine->record(world_.queue(0), event);
-  world_.engine->synchronize(world_.queue(0));
-  enqueue(1, 1);
-  EXPECT_GT(clock_of(1), event.latest->clock);
-}
-
-TEST_F(EngineClocks, OfAQueueDoNotGrowWithTheWorkOfAnother) {
-  enqueue(0, 1);
-  EventPoint early;
-  world_.engine->record(world_.queue(0), early);
-  enqueue(1, 9);
-  world_.engine->drain();
-  // Queue 0 has executed the first command that the host enqueued: the times 1 and 2.
-  EXPECT_EQ(early.latest->clock, 2U);
-}
-
 }  // namespace
 }  // namespace belfry::engine::engine_operations_test

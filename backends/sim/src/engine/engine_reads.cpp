@@ -58,7 +58,7 @@ std::byte* Engine::await_bytes(Lock& lock, CommandQueue& queue, const Access& ac
                                CallSite site) {
   // The wait lets further replicas call the backend.
   const void* const code = options_.watch != nullptr ? options_.watch->code() : nullptr;
-  wait_for_queue(lock, queue, site);
+  await_queue(lock, queue, site);
   if (options_.watch != nullptr) options_.watch->called_by(code);
   try {
     check_access(access, options_.check_initialised, "a read by the host", site);

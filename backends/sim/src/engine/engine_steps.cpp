@@ -165,7 +165,6 @@ bool Engine::pass_head(CommandQueue& queue) {
         if (!std::exchange(head.begun, true)) head.record->waiting_queues.push_back(&queue);
         return false;
       }
-      queue.clock_ = std::max(queue.clock_, head.record->clock);
       queue.history_.queue_acquires(head.record.get());
       if (options_.watch != nullptr) saw_item(Seen::kPassed, queue, head.record.get());
       return finish_wait(queue, untold(head.record->failure));
@@ -190,7 +189,6 @@ bool Engine::arrive(CommandQueue& queue, QueueItem& head) {
 void Engine::reach(EventRecord& record, CommandQueue& queue) {
   record.reached = true;
   queue.history_.queue_releases(&record);
-  record.clock = queue.clock_;
   record.failure = queue.failure_;
   for (CommandQueue* waiting : record.waiting_queues) advance(*waiting);
   record.waiting_queues.clear();
@@ -246,7 +244,6 @@ bool Engine::step_work(CommandQueue& queue) {
   std::exception_ptr failure = exception_of(queue.failure_);
   queue.history_.queue_acquires(head.command.get());
   if (failure == nullptr && !execute(*head.command, queue, failure)) return false;
-  queue.clock_ = std::max(queue.clock_, head.clock) + 1;
   if (failure != nullptr) spoil_writes(*head.command, failure);
   if (options_.watch != nullptr && failure == nullptr) {
     CommandQueue* const queues[] = {&queue};
@@ -262,9 +259,7 @@ bool Engine::step_work(CommandQueue& queue) {
 
 bool Engine::step_collective(const CollectivePtr& collective) {
   std::exception_ptr failure = exception_of(collective->failure);
-  std::uint64_t clock = 0;
   for (CommandQueue* queue : collective->queues) {
-    clock = std::max({clock, queue->clock_, queue->items_.front().clock});
     if (failure == nullptr) failure = exception_of(queue->failure_);
     queue->history_.queue_releases(collective.get());
   }
@@ -279,7 +274,6 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   const std::vector<Footprint>& footprints = footprints_of(command);
   std::uint64_t digest = 0;
   for (CommandQueue* queue : collective->queues) {
-    queue->clock_ = clock + 1;
     queue->history_.queue_acquires(collective.get());
     if (!command.alike || queue == collective->queues.front()) {
       digest = noted_digest_of(OperationKind::kCollective, command, *queue, failure != nullptr);

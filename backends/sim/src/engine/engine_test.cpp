@@ -162,20 +162,6 @@ TEST(Engine, AskingWhatIsKnownTakesNoStep) {
   EXPECT_THAT(world.done, IsEmpty());
 }
 
-TEST(Engine, ClocksGrowAlongEveryWait) {
-  EngineWorld world;
-  EventPoint before;
-  EventPoint after;
-  world.enqueue(0, "a");
-  world.engine->record(world.queue(0), before);
-  world.engine->wait(world.queue(1), before);
-  world.enqueue(1, "b");
-  world.engine->record(world.queue(1), after);
-  world.engine->drain();
-  EXPECT_GT(before.latest->clock, 0u);
-  EXPECT_GT(after.latest->clock, before.latest->clock);
-}
-
 TEST(Engine, ACollectiveRunsOnceWhenAllHaveArrived) {
   EngineWorld world(3);
   world.enqueue(1, "before");

@@ -66,7 +66,7 @@ std::string head_text(const QueueItem& head) {
 void Engine::synchronize(CommandQueue& queue, CallSite site) {
   Lock lock(door_);
   clear_told();
-  wait_for_queue(lock, queue, site_or_submitting(site));
+  await_queue(lock, queue, site_or_submitting(site));
 }
 
 void Engine::synchronize(const EventPoint& event, CallSite site) {
@@ -181,11 +181,6 @@ std::string Engine::describe_queues() {
   return queue_lines();
 }
 
-void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
-  await_queue(lock, queue, site);
-  host_clock_ = std::max(host_clock_, queue.clock_);
-}
-
 // Without an observer, `queue` may be destroyed during the wait.
 void Engine::await_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   const Operation operation =
@@ -241,7 +236,6 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
     throw;
   }
   saw(Seen::kHostWaited, false);
-  host_clock_ = std::max(host_clock_, record->clock);
 }
 
 // Returns with the lock held and `wait` done, or throws the failure.

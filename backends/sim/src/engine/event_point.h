@@ -20,7 +20,6 @@ struct HostWait;
 struct EventRecord {
   std::uint64_t generation = 0;  ///< How many records of the event there have been, with this one.
   bool reached = false;
-  std::uint64_t clock = 0;                    ///< Logical time of the point, once reached.
   FailurePtr failure;                         ///< Of the work before the point.
   std::size_t waits = 0;                      ///< Items of queues that wait for it, at most.
   std::vector<CommandQueue*> waiting_queues;  ///< Has room for all of them.
