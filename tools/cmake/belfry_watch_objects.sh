@@ -16,7 +16,8 @@
 #   watched code by the address.
 # - A call of any other function outside the target passes a stub, which notes the call if a replica
 #   makes the call, and goes on to the function. Calls of functions with a new answer in each run
-#   are noted in all code, and so are long vectors of clang.
+#   are noted in all code.
+# - The functions with long vectors of clang have a list.
 set -eu
 nm=$1 objcopy=$2 objdump=$3 readelf=$4 cxxfilt=$5 compiler=$6 table=$7 stubs=$8
 vouched=${9#VOUCHED=}
@@ -48,8 +49,23 @@ for object in "$@"; do
   "$objdump" -rw "$object" |
     awk '/R_X86_64_PLT32|R_AARCH64_(CALL|JUMP)26/ { sub(/[-+]0x.*/, "", $3); print "P", $3 }'
   if grep -q '^belfry_watch_wide ' "$folder/names"; then
-    "$objdump" -d --no-show-raw-insn "$object" |
-      awk '/%[yz]mm/ && /\(/ && !/\(%r(sp|bp|ip)/ { print "W"; exit }'
+    # All names of the functions with accesses to such vectors, other than those of the stack and of
+    # constants.
+    { "$readelf" -sW "$object"; "$objdump" -dr --no-show-raw-insn "$object"; } |
+      awk '
+        $4 == "FUNC" { place = $7 ":" $2; at[$8] = at[$8] " " place; of[place] = of[place] " " $8 }
+        function found(    n, k, places, m, i, names) {
+          if (has[name]++) return
+          n = split(at[name], places, " ")
+          for (k = 1; k <= n; ++k) {
+            m = split(of[places[k]], names, " ")
+            for (i = 1; i <= m; ++i) print "W", names[i]
+          }
+        }
+        /^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3) }
+        by_name && /R_X86_64_/ && !/\.rodata|\.LCPI/ { found() }
+        { by_name = /%[yz]mm/ && /\(%rip/ }
+        /%[yz]mm/ && /\(/ && !/\(%r(sp|bp|ip)/ { found() }'
   fi
   "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
   "$objdump" -hw "$object" |
@@ -150,7 +166,7 @@ $1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }
 $1 == "N" && $3 == "T" { strong[bare($2)] = 1 }
 $1 == "N" && is_own($3, bare($2)) { inlined[bare($2)] = 1 }
 $1 == "P" { called[bare($2)] = 1 }
-$1 == "W" { pointed["accesses to vectors of 32 bytes or more"] = 1 }
+$1 == "W" { vectors[bare($2)] = 1 }
 END {
   for (i = 1; i <= count_of_lines; ++i) {
     split(lines[i], word, " ")
@@ -205,6 +221,7 @@ END {
            number, varies(name) ? "~" : "", name > output
   }
   for (name in pointed) enter("belfry_watch_pointers", name)
+  for (name in vectors) enter("belfry_watch_vectors", name)
   for (name in strong) enter("belfry_watch_defined", name)
   for (text in known) enter("belfry_watch_known", text)
 }' "$folder/library" "$folder/symbols"

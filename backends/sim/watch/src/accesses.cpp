@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "long_vectors.h"
 #include "watched_call.h"
 
 #include <cstdint>
@@ -16,9 +17,11 @@ constinit const void* last_written = nullptr;
 // compilers'.
 namespace {
 
+using belfry::sim::watch::are_there_long_vectors;
 using belfry::sim::watch::host_watcher;
 using belfry::sim::watch::last_read;
 using belfry::sim::watch::last_written;
+using belfry::sim::watch::note_long_vector;
 
 [[gnu::always_inline]] inline void read(const void* at, std::size_t bytes, const void* pc) {
   if (belfry_watch_counts == 0) return;
@@ -34,12 +37,18 @@ using belfry::sim::watch::last_written;
 
 // The next report of an access that may have had a report.
 [[gnu::always_inline]] inline void read_unless_known(const void* at, const void* pc) {
-  if (belfry_watch_counts == 0 || std::exchange(last_read, nullptr) == at) return;
+  if (belfry_watch_counts == 0) return;
+  if (are_there_long_vectors) [[unlikely]]
+    note_long_vector(pc);
+  if (std::exchange(last_read, nullptr) == at) return;
   host_watcher().access(at, 1, {.writes = false, .pc = pc});
 }
 
 [[gnu::always_inline]] inline void write_unless_known(const void* at, const void* pc) {
-  if (belfry_watch_counts == 0 || std::exchange(last_written, nullptr) == at) return;
+  if (belfry_watch_counts == 0) return;
+  if (are_there_long_vectors) [[unlikely]]
+    note_long_vector(pc);
+  if (std::exchange(last_written, nullptr) == at) return;
   host_watcher().access(at, 1, {.writes = true, .pc = pc});
   constexpr std::size_t kMost = 64;  // The number of bytes is not known.
   host_watcher().audit().wrote(reinterpret_cast<std::uintptr_t>(at), kMost);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "host_watcher.h"
+#include "long_vectors.h"
 #include "pointer_calls.h"
 #include "source_lines.h"
 #include "unseen_calls.h"
@@ -91,6 +92,7 @@ std::vector<std::string> HostWatcher::unseen(HostReport& report) {
   if (are_pointer_calls_missing()) {
     unseen.emplace_back("more functions called by pointers than a watch can name");
   }
+  std::ranges::copy(long_vectors(), std::back_inserter(unseen));
   std::ranges::copy(audited, std::back_inserter(unseen));
   if (too_many_replicas_) unseen.emplace_back("more replicas than a watch of variables can name");
   if (foreign_stack_) unseen.emplace_back("a replica used the stack of a different replica");

@@ -3,6 +3,7 @@
 
 #include "host_watcher.h"
 
+#include "long_vectors.h"
 #include "pointer_calls.h"
 #include "unseen_calls.h"
 
@@ -52,6 +53,7 @@ void HostWatcher::start() {
   audit_.begin(false);
   forget_unseen_calls();
   forget_pointer_calls();
+  forget_long_vectors();
   thread_ = ::pthread_self();
   run_ = 0;
   leave();

@@ -3,16 +3,13 @@
 
 #include "pointer_calls.h"
 
+#include "code_addresses.h"
 #include "host_watcher.h"
 #include "unseen_calls.h"
 
 #include <regex.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -30,24 +27,7 @@ extern "C" {
 namespace belfry::sim::watch {
 namespace {
 
-// Open addressing: the code in front of a call uses no memory and no function of a library.
-constexpr std::size_t kMostTargets = 1024;
-constinit std::array<std::atomic<const void*>, 2 * kMostTargets> targets{};
-constinit std::atomic<std::size_t> count_of_targets = 0;
-
-void add_target(const void* target) {
-  std::size_t at = reinterpret_cast<std::uintptr_t>(target) / 16;
-  if (count_of_targets.load(std::memory_order_relaxed) >= kMostTargets) return;
-  for (;; ++at) {
-    std::atomic<const void*>& place = targets[at % targets.size()];
-    const void* known = nullptr;
-    if (place.compare_exchange_strong(known, target, std::memory_order_relaxed)) {
-      count_of_targets.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
-    if (known == target) return;
-  }
-}
+constinit CodeAddresses targets;
 
 struct Patterns {
   std::vector<std::unique_ptr<regex_t, void (*)(regex_t*)>> of_names;
@@ -95,24 +75,15 @@ std::string_view without_parameters(std::string_view text) {
 
 }  // namespace
 
-void forget_pointer_calls() {
-  for (auto& target : targets) target = nullptr;
-  count_of_targets = 0;
-}
+void forget_pointer_calls() { targets.clear(); }
 
-std::vector<const void*> pointer_calls() {
-  std::vector<const void*> called;
-  for (const auto& target : targets) {
-    if (const void* const at = target; at != nullptr) called.push_back(at);
-  }
-  return called;
-}
+std::vector<const void*> pointer_calls() { return targets.all(); }
 
 bool is_watched_code(const void* code) {
   return code >= __start_belfry_watched_text && code < __stop_belfry_watched_text;
 }
 
-bool are_pointer_calls_missing() { return count_of_targets >= kMostTargets; }
+bool are_pointer_calls_missing() { return targets.is_full(); }
 
 bool is_known_function(const std::string& name) {
   // A stand-in of this library; a call of any function through a stub has a note of its own.
@@ -136,7 +107,7 @@ bool is_known_function(const std::string& name) {
 extern "C" {
 [[gnu::used, gnu::visibility("hidden")]] void belfry_watch_calls_by_pointer(const void* target);
 void belfry_watch_calls_by_pointer(const void* target) {
-  if (!belfry::sim::watch::is_watched_code(target)) belfry::sim::watch::add_target(target);
+  if (!belfry::sim::watch::is_watched_code(target)) belfry::sim::watch::targets.add(target);
 }
 }
 

@@ -197,7 +197,7 @@ std::string_view SourceLines::find_file(const void* address) {
 std::string SourceLines::name_at(const void* address) {
   const std::lock_guard lock(mutex_);
   const auto there = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
-  if (tables_->dwfl == nullptr) return "code without a name";
+  if (tables_->dwfl == nullptr) return kWithoutName;
   Dwfl_Module* module = dwfl_addrmodule(tables_->dwfl, there);
   // Variables without a first value are behind the mapped part of the program.
   const auto here = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(&source_lines));
@@ -206,7 +206,7 @@ std::string SourceLines::name_at(const void* address) {
   if (name != nullptr) return name;
   const std::string_view file =
       dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-  return "something without a name in " + std::string(file.substr(file.rfind('/') + 1));
+  return std::string(kWithoutName) + " in " + std::string(file.substr(file.rfind('/') + 1));
 }
 
 const void* SourceLines::statement_before(const void* address) {

@@ -34,7 +34,9 @@ class SourceLines {
   CallSite users_site(const void* address) { return users_position(address).site; }
   /// Whether the statement at `address` is in a file whose name ends with `file`.
   bool is_of(const void* address, std::string_view file);
-  /// The name, for the linker, of the function or variable at `address`; without a name, the file.
+  /// The name, for the linker, of the function or variable at `address`; without a name,
+  /// kWithoutName and the file.
+  static constexpr const char* kWithoutName = "something without a name";
   std::string name_at(const void* address);
   /// The last address before `address` in the same function with a position in a file of the user;
   /// `address` itself if there is none.
