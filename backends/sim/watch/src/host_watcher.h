@@ -93,8 +93,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   long ask_clock(const char* clock) noexcept;
   /// The seconds by which the last answer of a clock was ahead.
   long seconds_ahead() const noexcept { return seconds_ahead_; }
-  /// A replica uses a lock, if one runs.
-  void note_lock() noexcept { used_locks_ |= mode_ == Mode::kReplica; }
+  /// A replica or a body uses a lock, if one runs.
+  void note_lock() noexcept { used_locks_ |= belfry_watch_inside != 0; }
   Audit& audit() { return audit_; }
   /// The number of places so far.
   std::size_t places() const { return tree_.size(); }
