@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The program of process_loss_test.py. Process 1 leaves its group, ends, dies or stops; processes 0
-// and 2 wait for process 1. `parts_` before a fault: in an exchange of parts.
+// The program of process_loss_test.py. Process 1, or each of the processes ODD, leaves its group,
+// ends, dies or stops; the others wait for it. `parts_` before a fault: in an exchange of parts.
 //
-//     mpirun -n 3 process_loss FAULT FOLDER [DEADLINE_MS]
+//     mpirun -n 3 process_loss FAULT FOLDER [DEADLINE_MS [ODD...]]
 //
 // After a ProcessLostError, a process writes FOLDER/lost.RANK: the seconds in the failed call, and
-// the text of the error. Process 1 writes its id to FOLDER/pid before the fault.
+// the text of the error. An odd process writes its id to FOLDER/pid before the fault.
 
 #include "belfry/error.h"
 #include "belfry/mpi/group.h"
@@ -37,7 +37,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::rename(draft, path);
 }
 
-// Returns if process 1 goes on: after SIGCONT, or to leave.
+// Returns if the process goes on: after SIGCONT, or to leave.
 void commit(const std::string& fault, const std::filesystem::path& folder) {
   write(folder / "pid", std::to_string(getpid()));
   if (fault == "exit") std::_Exit(0);
@@ -59,12 +59,13 @@ void send_parts(mpi::Group& group) {
   group.exchange_parts(true, sent, received);
 }
 
-// In parts, process 1 agrees to the exchange, and sends no part.
-int run(mpi::Group& group, const std::string& fault, bool in_parts,
+// In parts, the odd process agrees to the exchange, and sends no part.
+int run(mpi::Group& group, const std::string& fault, bool in_parts, bool is_odd,
         const std::filesystem::path& folder) {
   const std::vector<std::byte> value(kValueBytes);
   for (int round = 0; round < 3; ++round) group.gather(value);
-  if (group.rank() == 1) {
+  group.barrier();  // No process waits for a former value of an odd process.
+  if (is_odd) {
     if (in_parts) group.exchange_parts(true, {}, {});
     commit(fault, folder);
     if (fault == "leave") return 0;
@@ -91,5 +92,7 @@ int main(int argc, char** argv) {
   const int deadline_ms = argc > 3 ? std::atoi(argv[3]) : 60'000;
   mpi::Group group{argc, argv};
   group.set_deadline(Deadline::milliseconds(deadline_ms));
-  return run(group, fault, in_parts, folder);
+  bool is_odd = argc <= 4 && group.rank() == 1;
+  for (int i = 4; i < argc; ++i) is_odd = is_odd || group.rank() == std::atoi(argv[i]);
+  return run(group, fault, in_parts, is_odd, folder);
 }

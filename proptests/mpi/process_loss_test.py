@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ends, kills or stops process 1 of 3, and checks that the others throw in time.
 
+The fault `kill_two` kills two of four processes, each of them in turn.
+
 With --enable-recovery, mpirun returns 0 whatever the processes do, and waits for stopped processes:
 each process writes a file of its own. Without the option mpirun ends the job after a kill. With
 `parts_` before the fault, the others wait for parts of process 1.
@@ -56,9 +58,9 @@ def check_survivors(fault, folder):
         fail("no process waited for the deadline")
 
 
-def start(fault, folder, program, mpirun, options):
-    command = [*mpirun, *options, "-n", str(PROCESSES), program, "process_loss", fault, str(folder),
-               str(1000 * DEADLINE_S)]
+def start(fault, folder, program, mpirun, options, processes=PROCESSES, odd=()):
+    command = [*mpirun, *options, "-n", str(processes), program, "process_loss", fault, str(folder),
+               str(1000 * DEADLINE_S), *map(str, odd)]
     print(" ".join(command), flush=True)
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
@@ -79,6 +81,22 @@ def check_recovery(fault, program, mpirun):
             job.wait()
 
 
+def check_two(program, mpirun):
+    """Both are named by each process that is left."""
+    for odd in ((0, 1), (1, 2), (2, 3), (0, 3)):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            job = start("kill", folder, program, mpirun, ["--enable-recovery"], 4, odd)
+            try:
+                for rank in set(range(4)) - set(odd):
+                    check_lost(wait_for(folder / f"lost.{rank}"),
+                               f"BF-070 processes {odd[0]},{odd[1]} are lost: ", 0)
+                job.wait(timeout=SLACK_S)
+            finally:
+                job.kill()
+                job.wait()
+
+
 def check_without_recovery(program, mpirun):
     with tempfile.TemporaryDirectory() as name:
         job = start("kill", pathlib.Path(name), program, mpirun, [])
@@ -95,6 +113,8 @@ def main():
     fault, program, *mpirun = sys.argv[1:]
     if fault == "kill_without_recovery":
         check_without_recovery(program, mpirun)
+    elif fault == "kill_two":
+        check_two(program, mpirun)
     else:
         check_recovery(fault, program, mpirun)
     print("1 passed, 0 failed")
