@@ -315,6 +315,72 @@ TEST(NcclOnDriver, HasALifeToItsCommunicators) {
   EXPECT_EQ(ncclCommAbort(ranks.comms[1]), ncclSuccess);
 }
 
+// The streams of a communicator may change from collective to collective.
+TEST(NcclOnDriver, AStreamMayEndBetweenCollectives) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  for (const int sum : {3, 6, 12}) {
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (std::size_t rank : {0U, 1U}) EXPECT_EQ(ranks.all_reduce(rank), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+    ranks.wait();
+    for (std::size_t rank : {0U, 1U}) {
+      EXPECT_EQ(cudaStreamSynchronize(ranks.streams[rank]), cudaSuccess);
+      EXPECT_EQ(cudaStreamDestroy(ranks.streams[rank]), cudaSuccess);
+      ranks.streams[rank] = make_stream(static_cast<int>(rank));
+      EXPECT_EQ(ranks.found(rank), (std::vector<int>{sum, 10 * sum}));
+    }
+  }
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+}
+
+// The communicators end while their collective waits on the streams: the sums arrive.
+TEST(NcclOnDriver, ACommunicatorMayEndBeforeItsCollective) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    Ranks ranks(2);
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (std::size_t rank : {0U, 1U}) EXPECT_EQ(ranks.all_reduce(rank), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+    ranks.wait();
+    for (ncclComm_t comm : ranks.comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+    for (std::size_t rank : {0U, 1U}) EXPECT_EQ(ranks.found(rank), (std::vector<int>{3, 30}));
+    EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  }
+}
+
+// A stream writes 5, 50 for a collective on another stream. With an event between them every sum is
+// 10, 100; without one some seed has another sum.
+TEST(NcclOnDriver, ACollectiveOnAnotherStreamNeedsAnEvent) {
+  for (const bool has_event : {true, false}) {
+    int right = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+      Ranks ranks(2);
+      int* pinned = nullptr;
+      ASSERT_EQ(cudaMallocHost(&pinned, 2 * sizeof(int)), cudaSuccess);
+      pinned[0] = 5;
+      pinned[1] = 50;
+      for (std::size_t rank : {0U, 1U}) {
+        EXPECT_EQ(cudaStreamSynchronize(ranks.streams[rank]), cudaSuccess);  // The first values.
+        const cudaStream_t writer = make_stream(static_cast<int>(rank));
+        const cudaEvent_t event = make_event(static_cast<int>(rank));
+        EXPECT_EQ(cudaMemcpyAsync(ranks.data[rank], pinned, 2 * sizeof(int), cudaMemcpyHostToDevice,
+                                  writer),
+                  cudaSuccess);
+        if (!has_event) continue;
+        EXPECT_EQ(cudaEventRecord(event, writer), cudaSuccess);
+        EXPECT_EQ(cudaStreamWaitEvent(ranks.streams[rank], event, 0), cudaSuccess);
+      }
+      ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      for (std::size_t rank : {0U, 1U}) EXPECT_EQ(ranks.all_reduce(rank), ncclSuccess);
+      EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+      right += ranks.found(0) == std::vector<int>{10, 100};
+    }
+    EXPECT_EQ(right == 20, has_event) << right;
+  }
+}
+
 TEST(NcclOnDriver, ChecksRanksThatJoin) {
   const sim::SimulatedDriver machine({.gpus = 1});
   ncclUniqueId id{};
