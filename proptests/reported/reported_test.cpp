@@ -1,20 +1,17 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Programs after public reports about other systems, each under ten schedules: seven seeds, the
-// fixed order, the baton and concurrent threads. The outcome is the same under all.
-#include "belfry/belfry.h"
+// Reports about structures that differ between replicas.
+#include "reported.h"
+
 #include "belfry/reduction.h"
-#include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -27,40 +24,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct Way {
-  std::string name;
-  sim::Options options;
-
-  friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
-};
-
-std::vector<Way> ways() {
-  std::vector<Way> all;
-  for (const std::uint64_t seed : {0, 1, 2, 7, 42, 1234, 987654321}) {
-    all.push_back({"Seed" + std::to_string(seed), {.devices = 3, .seed = seed}});
-  }
-  all.push_back({"Fixed", {.devices = 3, .schedule = sim::Schedule::fixed()}});
-  all.push_back({"Baton", {.devices = 3, .carrier = sim::Carrier::kBaton, .seed = 5}});
-  all.push_back({"Threads", {.devices = 3, .carrier = sim::Carrier::kConcurrent, .seed = 6}});
-  return all;
-}
-
-class Reported : public ::testing::TestWithParam<Way> {
- protected:
-  // The text of the error of a run.
-  template <class Body>
-  std::string error_of(const Body& body) {
-    try {
-      strategy_.run(body);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-
-  sim::Backend backend_{GetParam().options};
-  MirroredStrategy strategy_{backend_};
-};
 INSTANTIATE_TEST_SUITE_P(Ways, Reported, ::testing::ValuesIn(ways()),
                          [](const auto& info) { return info.param.name; });
 
