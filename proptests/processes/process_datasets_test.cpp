@@ -18,6 +18,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::testing {
@@ -112,38 +113,42 @@ TEST(ProcessDatasets, LetEachReplicaTakeTheNextElement) {
 
 TEST(ProcessDatasets, OfFunctionsAreMadeForEachProcess) {
   testing::asserts("SEM-185");
-  std::vector<std::string> contexts(2);
-  Shares shares(4);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    const auto make = [&](const InputContext& context) {
-      contexts[static_cast<std::size_t>(group.rank())] = to_string(context);
-      // Process 0 has 3 batches, process 1 has 5.
-      const int first = 100 * group.rank();
-      return between(first, first + 3 + 2 * group.rank()).batch(1);
-    };
-    append(shares, strategy.distribute_datasets_from_function(
-                       make, {.end_of_data = EndOfData::kPadWithEmpties}));
+  at_each_place(2, [](int odd) {
+    std::vector<std::string> contexts(2);
+    Shares shares(4);
+    with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+      const auto make = [&](const InputContext& context) {
+        contexts[static_cast<std::size_t>(group.rank())] = to_string(context);
+        // The odd process has 5 batches, the other has 3.
+        return group.rank() == odd ? between(100, 105).batch(1) : between(0, 3).batch(1);
+      };
+      append(shares, strategy.distribute_datasets_from_function(
+                         make, {.end_of_data = EndOfData::kPadWithEmpties}));
+    });
+    EXPECT_THAT(contexts, ElementsAre("input pipeline 0 of 2, 4 replicas in sync",
+                                      "input pipeline 1 of 2, 4 replicas in sync"));
+    // The odd process has a third step: the other takes the step with empty batches.
+    const auto of_odd = shares.begin() + 2 * odd, of_other = shares.begin() + 2 * (1 - odd);
+    EXPECT_THAT(of_other[0], ElementsAre(Batch{0}, Batch{2}, Batch{}));
+    EXPECT_THAT(of_other[1], ElementsAre(Batch{1}, Batch{}, Batch{}));
+    EXPECT_THAT(of_odd[0], ElementsAre(Batch{100}, Batch{102}, Batch{104}));
+    EXPECT_THAT(of_odd[1], ElementsAre(Batch{101}, Batch{103}, Batch{}));
   });
-  EXPECT_THAT(contexts, ElementsAre("input pipeline 0 of 2, 4 replicas in sync",
-                                    "input pipeline 1 of 2, 4 replicas in sync"));
-  // Process 1 has a third step: process 0 takes the step with empty batches.
-  EXPECT_THAT(shares[0], ElementsAre(Batch{0}, Batch{2}, Batch{}));
-  EXPECT_THAT(shares[1], ElementsAre(Batch{1}, Batch{}, Batch{}));
-  EXPECT_THAT(shares[2], ElementsAre(Batch{100}, Batch{102}, Batch{104}));
-  EXPECT_THAT(shares[3], ElementsAre(Batch{101}, Batch{103}, Batch{}));
 }
 
 TEST(ProcessDatasets, DropTheStepThatIsPartialInAnyProcess) {
   testing::asserts("SEM-185");
-  Shares shares(4);
-  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    const auto make = [&](const InputContext&) {
-      return Dataset<int>::range(3 + 2 * group.rank()).batch(1);
-    };
-    append(shares, strategy.distribute_datasets_from_function(
-                       make, {.end_of_data = EndOfData::kDropPartialStep}));
+  at_each_place(2, [](int odd) {
+    Shares shares(4);
+    with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+      const auto make = [&](const InputContext&) {
+        return Dataset<int>::range(group.rank() == odd ? 3 : 5).batch(1);
+      };
+      append(shares, strategy.distribute_datasets_from_function(
+                         make, {.end_of_data = EndOfData::kDropPartialStep}));
+    });
+    EXPECT_THAT(shares, Each(::testing::SizeIs(1)));
   });
-  EXPECT_THAT(shares, Each(::testing::SizeIs(1)));
 }
 
 TEST(ProcessDatasets, NameAProcessWithoutAnyBatch) {
@@ -189,24 +194,26 @@ TEST(ProcessDatasets, RefuseOtherWorkersThanTheProcesses) {
 
 TEST(ProcessDatasets, AreTheSameInEveryProcess) {
   testing::asserts("SEM-185");
-  const auto texts = texts_of<InvalidArgumentError>([](auto& strategy, ProcessGroup& group) {
-    const auto data = strategy.distribute_dataset(numbers(40, 4 * (group.rank() + 1), true),
-                                                  {.end_of_data = EndOfData::kDropPartialStep});
-    for (const auto& step : data) ADD_FAILURE() << step;
+  at_each_place(2, [](int odd) {
+    const auto texts = texts_of<InvalidArgumentError>([&](auto& strategy, ProcessGroup& group) {
+      const auto data = strategy.distribute_dataset(numbers(40, group.rank() == odd ? 8 : 4, true),
+                                                    {.end_of_data = EndOfData::kDropPartialStep});
+      for (const auto& step : data) ADD_FAILURE() << step;
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("batches of 4 in process " + std::to_string(1 - odd)),
+                                  HasSubstr("batches of 8 in process " + std::to_string(odd)))));
   });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr("batches of 4 in process 0"),
-                                HasSubstr("batches of 8 in process 1"))));
 }
 
 TEST(ProcessDatasets, EndTheStepOfAllIfReadingFails) {
   testing::asserts("SEM-185");
-  for (const int prefetch : {0, 2}) {
+  for (const auto& [prefetch, odd] : {std::pair(0, 0), {0, 1}, {2, 0}, {2, 1}}) {
     std::vector<int> steps(2);
     std::vector<std::string> texts(2);
     with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
       const auto rank = static_cast<std::size_t>(group.rank());
       const auto data = Dataset<int>::range(12).map([&](int element) {
-        if (element == 6 && rank == 1) throw std::runtime_error("a broken file");
+        if (element == 6 && group.rank() == odd) throw std::runtime_error("a broken file");
         return element;
       });
       try {
@@ -231,8 +238,9 @@ TEST(ProcessDatasets, EndTheStepOfAllIfReadingFails) {
       EXPECT_EQ(strategy.read(strategy.mirrored_variable(3)), 3);  // The group is level.
     });
     EXPECT_THAT(steps, Each(1));
-    EXPECT_THAT(texts[0], AllOf(HasSubstr("process 1"), HasSubstr("a broken file")));
-    EXPECT_EQ(texts[1], "a broken file");
+    EXPECT_THAT(texts[static_cast<std::size_t>(1 - odd)],
+                AllOf(HasSubstr("process " + std::to_string(odd)), HasSubstr("a broken file")));
+    EXPECT_EQ(texts[static_cast<std::size_t>(odd)], "a broken file");
   }
 }
 
