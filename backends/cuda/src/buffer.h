@@ -43,7 +43,8 @@ class Buffer final : public belfry::Buffer {
 
   const StreamHandle& home() const { return *home_; }
   DeviceState& state() const { return home_->device(); }
-  /// What keeps the bytes alive: the memory of the device, or the owner of the program's, or null.
+  /// The owner of the bytes: the memory of the device, or the owner of the program's memory, or
+  /// null.
   const std::shared_ptr<const void>& kept() const { return kept_; }
   /// Whether kernels on `gpu` can use the memory.
   bool reachable_from(int gpu) const;

@@ -124,8 +124,8 @@ class Mirrored {
       : size_(size), components_(std::move(components)) {
     check(components_.size() == 1 || components_.size() == size, "components of a Mirrored");
   }
-  /// For belfry itself: `components` has an element for each replica of this process, of which
-  /// `first` is the lowest.
+  /// For belfry itself: `components` has an element for each replica of this process, from replica
+  /// `first` on.
   Mirrored(int size, int first, detail::ReplicaArray<T> components)
       : size_(size), first_(first), components_(std::move(components)) {
     check(first >= 0 && components_.size() > 0 && first + components_.size() <= size,

@@ -30,7 +30,7 @@ struct Carrier {
   WitnessPlace witness{};    ///< Of the latest device.
 };
 
-/// One call of `carry`.
+/// A call of `carry`, from its begin to its end.
 class Run {
  public:
   explicit Run(const Executor& executor) : executor_(&executor) {}
@@ -51,8 +51,8 @@ class Run {
   const Executor* executor_;
 };
 
-/// The state that belongs to a carrier and not to a thread: the context of the runner, the carrier
-/// itself, and the name of the user's kernel whose body the carrier executes.
+/// The state of a carrier that moves with it from thread to thread: the context of the runner, the
+/// carrier itself, and the name of the user's kernel that it executes.
 struct CurrentSlot {
   SlotContext* context = nullptr;
   Carrier* carrier = nullptr;

@@ -151,7 +151,7 @@ inline void tsan_renew([[maybe_unused]] char* low, [[maybe_unused]] char* high) 
 #endif
 }
 
-/// Declares that the fibers of a thread have values of their own at `number`.
+/// Tells ThreadSanitizer that *number (errno) is per fiber.
 inline void tsan_divide([[maybe_unused]] int* number) {
 #ifdef BELFRY_TSAN
   AnnotateBenignRaceSized(__FILE__, __LINE__, number, sizeof(*number), "errno");

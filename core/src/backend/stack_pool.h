@@ -61,10 +61,10 @@ class StackPool {
   std::mutex mutex_;
   std::vector<Mapping> mappings_;
   Guards guards_;
-  std::size_t guard_pages_ = 0;  ///< Each splits a mapping, and a process has few of those.
+  std::size_t guard_pages_ = 0;  ///< Each splits a mapping; a process may have few mappings.
   struct Pooled {
     std::vector<Stack> stacks;
-    std::size_t made = 0;  ///< As many as may have to find room in `stacks`.
+    std::size_t made = 0;  ///< The stacks that may come back: `stacks` has room for all.
   };
   std::map<std::size_t, Pooled> pooled_;
 };
@@ -92,7 +92,7 @@ class StackCache {
   }
   /// Gives back the promise of `count` stacks.
   void waive(std::size_t count) { promised_ -= count; }
-  /// One of those promised.
+  /// Takes one of the promised stacks.
   Stack take() {
     Stack stack = free_.back();
     free_.pop_back();

@@ -7,8 +7,8 @@
 
 namespace belfry::detail {
 
-/// The control of floating-point arithmetic of a thread: the rounding mode, and what becomes of
-/// tiny numbers and of exceptions.
+/// The floating-point settings of a thread: the rounding mode, the treatment of subnormal numbers,
+/// and the enabled exceptions.
 #ifdef __x86_64__
 class FloatControl {
  public:

@@ -31,9 +31,10 @@ ExecutorParts checked(CarrierKind kind, const ExecutorParts& parts) {
 
 }  // namespace
 
-// The calling thread owns the executor for the lifetime of the object. A run within a run of the
-// executor, on whatever thread, changes nothing. The owner may have several runs that began outside
-// all runs: replicas of another executor, all on one thread, each begin one.
+// Makes the calling thread the owner of the executor, for the lifetime of the object. A run inside
+// a run of this executor, on any thread, changes nothing. The owner may have several outermost
+// runs, for example when several replicas of an outer executor, on this thread, each start a run
+// here.
 class TurnExecutor::ThreadScope {
  public:
   // Throws: ContextError (kStrategyBusy) during runs of another thread.

@@ -18,8 +18,8 @@ namespace belfry::detail {
 
 enum class CarrierKind : std::uint8_t { kFiber, kThread };
 
-/// The executor of replicas that run one at a time, on fibers or on threads. One calling thread at
-/// a time may use an executor of this kind.
+/// Runs replicas one at a time, on fibers or on threads. A single thread at a time may call an
+/// executor of this kind.
 class [[gnu::visibility("hidden")]] TurnExecutor final : public Executor {
  public:
   /// `stacks`: for fibers.

@@ -41,13 +41,13 @@ class Turns {
 
   /// Whether `ahead` is worth asking.
   bool looks_ahead() const { return ready_ > kFar || !drawn_.empty(); }
-  /// The replica whose turn comes `turns` after the next turn, if known; else -1.
+  /// The replica that runs `turns` after the next turn, if known; else -1.
   int ahead(std::size_t turns) const {
     if (chooser_ != nullptr) return drawn_.at(turns);
     return turns < ready_ ? queue_[ready_ - 1 - turns] : -1;
   }
 
-  /// The next turn after the caller's wait or end. Nobody's if no replica is ready.
+  /// The next turn after the caller has blocked or ended: kNobody if no replica is ready.
   Turn next() {
     if (looks_ahead() && chooser_ != nullptr) [[unlikely]] {
       return next_drawn();

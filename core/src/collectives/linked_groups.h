@@ -16,7 +16,8 @@ struct LinkedGroups {
   std::string warning{};  ///< A sentence about links that are left out.
 };
 
-/// The groups with `links`, as for choose_the_best; without links, with those of the backend.
+/// The groups that `links`, or without links the backend's connections, make of the devices; see
+/// choose_the_best.
 LinkedGroups linked_groups(const ReplicaDevices& devices,
                            const std::vector<std::vector<int>>& links);
 

@@ -36,7 +36,7 @@ class PartsRoom {
 /// nothing is exchanged.
 class ReductionInParts {
  public:
-  /// The replicas of all processes, those of this process, and devices for them.
+  /// The replicas of all processes and of this process, and a device for each.
   struct Replicas {
     const Participants& all;
     const Participants& own;

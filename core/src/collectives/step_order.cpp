@@ -59,7 +59,8 @@ StepOrder::Waits StepOrder::last_waits() {
   return end_step();
 }
 
-// All members record before any member waits: a wait gives what the other knew before the step.
+// All members record before any member waits: a wait passes on the knowledge of the other from
+// before the step.
 void StepOrder::learn(Waits& waits) {
   std::ranges::sort(waits);
   const auto doubles = std::ranges::unique(waits);

@@ -26,7 +26,7 @@ class StepOrder {
   void write(int member, int chunk);
   /// The waits of the step, by member: `first` waits for all earlier steps of `second`.
   Waits end_step();
-  /// The waits after which no other member reads memory of a member.
+  /// Waits after which each member may free or overwrite its memory.
   Waits last_waits();
 
  private:

@@ -70,7 +70,8 @@ void StrategyReductions::configure(const StrategyOptions& options, CallSite site
     AlgorithmChoice choice = choose_the_best(devices_, options.links);
     if (options.log) options.log(choice.reason);
     if (options.log && !choice.warning.empty()) options.log("warning: " + choice.warning);
-    // Without links the choice is what NativeAllReduce does, also for replicas that take no part.
+    // Without links the choice does the same as NativeAllReduce, also for replicas that take no
+    // part.
     if (has_links) chosen = std::move(choice.algorithm);
   } else if (options.log) {
     options.log(sentence_about(options));

@@ -36,7 +36,7 @@ class TensorReductions {
   }
   /// The prepared tensors, leaf after leaf, each with a part of every participating replica.
   std::span<const CollectivePart> collectives() const { return collectives_; }
-  /// The tensors of `leaves`, which are those of `prepare`, become the results.
+  /// Replaces the tensors of `leaves`, the leaves of `prepare`, by the results.
   void put_results(std::span<const std::size_t> leaves) {
     auto result = results_.begin();
     for (const std::size_t leaf : leaves) {

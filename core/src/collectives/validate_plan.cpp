@@ -38,7 +38,7 @@ class Members {
   std::vector<std::uint64_t> words_;
 };
 
-// Plays the steps: what each member has of each chunk.
+// Follows the steps of a plan: the inputs that each member has added up in each chunk.
 class Check {
  public:
   Check(const ReductionPlan& plan, CallSite site) : plan_(plan), site_(site) {}
@@ -161,7 +161,7 @@ void Check::check_sum(const ReductionPlan::Sum& sum) {
   }
 }
 
-// Sums of one step read what the members had before the step: no chunk is both read and written.
+// All sums of a step happen at once: no chunk is both read and written.
 void Check::note_sum(const ReductionPlan::Sum& sum) {
   for (int chunk = sum.chunks.first; chunk < sum.chunks.first + sum.chunks.count; ++chunk) {
     Held& to = held(sum.member, chunk);

@@ -235,7 +235,7 @@ AnyTensor import_dlpack(const DlpackSource& source, std::optional<std::int64_t> 
   const dlpack::Tensor& tensor = source.tensor;
   const DType dtype = type_of(tensor.dtype, site);
   const Shape shape = shape_of(tensor, site);
-  // The allocation of a copy refuses what no device has room for.
+  // A copy needs no check here: its allocation fails if no device has room.
   const bool is_copied = copy != DlpackCopy::kNever && !is_row_major(tensor, shape);
   if (!is_copied) require_byte_count(dtype, shape, site);
   require_memory(tensor, dtype, shape, site);

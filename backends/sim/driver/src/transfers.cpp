@@ -29,7 +29,7 @@ bool are_alike(const CliqueCall& a, const CliqueCall& b) {
   return a.count == b.count && a.type == b.type;
 }
 
-// The bytes are those of the receive: both calls are equal in count and type.
+// The receive says how many bytes: both calls are equal in count and type.
 engine::Command command_of(const CliqueCall& send, const CliqueCall& receive) {
   engine::Command command;
   command.name = "send and receive";

@@ -13,8 +13,8 @@ namespace belfry::sim {
 
 /// Runs the body of a user's kernel on guarded copies of its operands, and compares the accesses
 /// with the declaration of the launch (SEM-174). The first two runs are equal; each further run has
-/// other bytes in the memory without contents. Whatever a body may depend on is the same in all
-/// runs: a result that differs shows an access outside of the declaration.
+/// other bytes in all memory that the body may not depend on, such as the guards. A result that
+/// differs shows an access outside of the declaration.
 class CheckedBody {
  public:
   /// Takes the memory of all runs. `call` lives as long as the CheckedBody. Throws: std::bad_alloc.

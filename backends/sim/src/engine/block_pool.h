@@ -14,7 +14,7 @@ namespace belfry::engine {
 struct Block {
   std::byte* data = nullptr;
   std::size_t capacity = 0;
-  std::byte* origin = nullptr;  ///< What the system gave; `data` lies some way into it.
+  std::byte* origin = nullptr;  ///< The memory from the system; `data` is an aligned place inside.
 };
 
 /// Hands out blocks and keeps returned blocks by size class: in steady state no page is touched for

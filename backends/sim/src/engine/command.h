@@ -36,7 +36,8 @@ struct Command {
   /// Whether `run` only copies reads[0] to each of `writes`. Whole allocations that can share bytes
   /// then share them instead.
   bool copies = false;
-  /// The number of the last accesses of `writes` whose bytes nobody reads later: in no digest.
+  /// The number of accesses at the end of `writes` to scratch memory: nobody reads the bytes later,
+  /// and no digest has them.
   std::size_t scratch = 0;
   /// Whether `run` calls code of the user, on the stack of a stream.
   bool is_users = false;
@@ -46,10 +47,10 @@ struct Command {
   /// Whether `run` may write to `reads` by mistake. Shared bytes become private first: the mistake
   /// has effects on a single allocation, as on devices without sharing.
   bool may_write_reads = false;
-  /// Of a collective: whether the writes on each device have the same bytes, in the order of
-  /// `writes`. The digest of one device is then that of all.
+  /// Of a collective: whether every device gets the same bytes, in the order of `writes`. One
+  /// digest then stands for all devices.
   bool alike = false;
-  std::vector<std::shared_ptr<const void>> held;  ///< What else must live as long.
+  std::vector<std::shared_ptr<const void>> held;  ///< Objects that live as long as the command.
   CallSite site{};
   int replica = -1;  ///< The replica that has enqueued the command; -1 outside replicas.
 };

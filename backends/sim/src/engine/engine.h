@@ -31,7 +31,7 @@ struct EngineOptions {
   Chooser* chooser = nullptr;                    ///< Makes every choice; required.
   OperationSink* sink = nullptr;                 ///< Sees every operation; may be null.
   Watch* watch = nullptr;                        ///< Tells an observer; may be null.
-  DigestExtent digest = DigestExtent::kSampled;  ///< Of what commands write, when there is a sink.
+  DigestExtent digest = DigestExtent::kSampled;  ///< The share of written data for the sink.
   bool check_initialised = true;                 ///< Report reads of bytes nobody has written.
   /// Several threads may be in the engine at a time. Otherwise a second thread gets a ContextError
   /// (kStrategyBusy), if noticed: while the first thread is inside a call.

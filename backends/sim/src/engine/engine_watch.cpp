@@ -45,7 +45,7 @@ void Engine::saw_work(Observation::Kind kind, std::span<CommandQueue* const> que
   const bool submitted = kind == Observation::Kind::kSubmitted;
   items_.clear();
   for (const CommandQueue* queue : queues) {
-    // Submitted work is the last of its queue, and what takes effect is at the head.
+    // Submitted work is at the end of its queue, and work that takes effect at the head.
     items_.push_back({queue->number(), submitted ? queue->enqueued_ : queue->done_ + 1});
   }
   Observation seen;

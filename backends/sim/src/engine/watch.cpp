@@ -31,7 +31,7 @@ T& value_of(std::vector<T>& values, std::size_t number) {
 
 sim::Actor Watch::actor() const {
   if (executor_ == nullptr) return {};
-  // Most calls are those of replicas, for which the runs around need no count.
+  // Replicas make most of the calls, and need no count of the runs around.
   const detail::ReplicaInRun innermost = detail::innermost_replica(*executor_);
   if (innermost.replica >= 0) {
     return {{AgentId::Kind::kReplica, innermost.replica}, innermost.run};

@@ -24,7 +24,7 @@ struct Command;
 struct Launch {
   sim::Actor launcher{};
   std::uint32_t phase = 0;                         ///< Of the launcher, as Watch counts.
-  std::vector<belfry::detail::MemoryRange> own{};  ///< The memory of the kernel itself.
+  std::vector<belfry::detail::MemoryRange> own{};  ///< The captured state of the kernel.
   std::uint16_t known = 0;                         ///< The number of variables made before.
 };
 /// A body of a user's kernel that a stream begins to run.
@@ -50,10 +50,10 @@ class HostAccessWatch {
   virtual Extent extent() const = 0;
   /// Called first, with the engine of the backend, which outlives all further calls.
   virtual void attach(Engine& engine) = 0;
-  /// The accesses of the calling thread are those of `actor` from now on; without a value, of
-  /// nobody. Called on the stack of the actor.
+  /// From now on the calling thread acts for `actor`; without a value, for nobody. Called on the
+  /// stack of the actor.
   virtual void enter(const std::optional<sim::Actor>& actor) = 0;
-  /// The accesses are those of a body, until the next call of `enter`.
+  /// The calling thread acts for the body of a kernel, until the next call of `enter`.
   virtual void enter_body(const RunningBody& body) = 0;
   /// Sets the memory of the new kernel at `kernel`, and the number of known variables.
   virtual void note_launch(const void* kernel, Launch& launch) = 0;
@@ -94,7 +94,7 @@ class Watch {
   std::uint32_t name_variable(const void* variable);
   std::uint32_t number_of_variable(const void* variable);
 
-  /// During the life of a Stay, accesses to host memory are those of `actor`, or of nobody.
+  /// During the life of a Stay, the calling thread acts for `actor`, or for nobody.
   class Stay {
    public:
     Stay(Watch& watch, const std::optional<sim::Actor>& actor)
@@ -116,7 +116,7 @@ class Watch {
     memory_->note_launch(kernel, launch);
     return launch;
   }
-  /// During the life of a BodyStay, accesses to host memory are those of a body.
+  /// During the life of a BodyStay, the calling thread acts for the body of a kernel.
   class BodyStay {
    public:
     /// `frame` is above the frames of the body. Without a watch nothing happens.

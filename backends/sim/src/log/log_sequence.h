@@ -12,8 +12,8 @@
 
 namespace belfry::sim {
 
-/// The kept operations of a log, or of the logs of a cluster, in one order: what tables and
-/// pictures show. The logs outlive the sequence.
+/// The kept operations of a log, or of the logs of a cluster, in one order, for tables and
+/// pictures. The logs outlive the sequence.
 class LogSequence {
  public:
   /// A log of the sequence.
@@ -37,7 +37,7 @@ class LogSequence {
   explicit LogSequence(const ClusterLog& logs);
 
   std::uint64_t size() const { return steps_.size(); }
-  /// The number of operations, with those that are not kept.
+  /// The number of all operations, kept or not.
   std::uint64_t total() const { return total_; }
   const std::vector<Part>& parts() const { return parts_; }
   const Step& step(std::uint64_t place) const { return steps_[place]; }

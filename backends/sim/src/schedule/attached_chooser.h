@@ -12,7 +12,7 @@
 
 namespace belfry::sim {
 
-/// Makes the choices of `replay` again, and then those of the caller's own Chooser. Keeps the
+/// Makes the choices of `replay` again, and then asks the caller's own Chooser. Keeps the
 /// answers if there is a record.
 class AttachedChooser final : public Chooser {
  public:

@@ -10,7 +10,8 @@
 
 namespace belfry::sim {
 
-/// Does everything as `inner` does, and tells a watch whose accesses to host memory follow.
+/// Does everything as `inner` does, and tells a watch which agent makes the next accesses to host
+/// memory.
 class WatchedJob final : public Job {
  public:
   WatchedJob(Job& inner, engine::Watch& watch) : inner_(inner), watch_(watch) {}

@@ -10,7 +10,7 @@
 namespace belfry::sim::watch {
 namespace {
 
-// Set before main, and never changed later: what a program is linked with.
+// The run time with which the program is linked, or null; set before main, and never changed later.
 constinit RunTime* attached = nullptr;
 // Whether a watch goes on. Explorations of several threads compete for the run time.
 constinit std::atomic<bool> is_taken = false;

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// Sees the accesses of replicas to host memory, in code that belfry_watch(target) compiled. The
-/// run time is in the library belfry::watch, which alone defines what compiled accesses call; in a
+/// run time is the library belfry::watch, which has the functions that compiled accesses call; in a
 /// program without the library every function here does nothing. The state belongs to the process:
 /// at most one watch at a time, on the thread that called `start`. Between `start` and `stop`, the
 /// owner of the watch alone calls the functions.
@@ -38,12 +38,12 @@ struct KernelBody {
   CallSite site;             ///< Of the launch.
   Actor launcher;            ///< The agent of the launch.
   std::uint32_t phases = 0;  ///< Phases that have begun since the launch.
-  /// The memory of the kernel itself, which nothing else changes; empty: not known.
+  /// The captured state of the kernel; only the kernel writes it. Empty: not known.
   std::span<const belfry::detail::MemoryRange> own{};
   std::uint16_t known = 0;  ///< From `launch_of`.
 };
 
-/// What a watch knows at the launch of a kernel.
+/// The memory and the variables that belong to a kernel at its launch.
 struct LaunchFacts {
   /// The block of memory with the kernel, and all blocks that were allocated later; nothing if the
   /// block was not allocated lately.
@@ -66,8 +66,8 @@ struct HostConflict {
   HostAccess first, second;  ///< In the order of the watched run.
 };
 
-/// What a watch has seen. Conflicts with equal pairs of source positions are reported once.
-/// Conflicts with a position near an access come last.
+/// The accesses and conflicts of a watch. Conflicts with equal pairs of source positions are
+/// reported once. Conflicts with a position near an access come last.
 struct HostReport {
   std::vector<HostConflict> conflicts;  ///< In the order of the second access.
   std::uint64_t accesses = 0;           ///< Accesses by replicas, without own stacks.

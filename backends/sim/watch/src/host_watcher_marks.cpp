@@ -134,8 +134,9 @@ Agents HostWatcher::strangers(Agents agents) const {
   return found;
 }
 
-// Nobody, or an agent whose access comes before the access in every schedule: the later access
-// stands for both. An access of the current agent stays while its number of variables does.
+// Returns the lanes with nobody, or with an agent that comes before the access in every schedule:
+// the later access then stands for both. An access of the current agent stays while its number of
+// variables does.
 Agents HostWatcher::earlier(Agents agents) const {
   return ~strangers(agents) & ~mask(agents == agent_);
 }
@@ -186,7 +187,7 @@ void HostWatcher::mark_read(Granule& granule, std::uintptr_t address, Agents lan
   set_places(granule.others.places, second, place);
 }
 
-// Writes of a merge end what the replicas wrote.
+// A write of a merge takes the place of the replicas' writes before it.
 void HostWatcher::note_merge(Granule& granule, std::uintptr_t address, Agents lanes,
                              const Access& access) {
   const Agents written = somebody(granule.writers.agents) & lanes;

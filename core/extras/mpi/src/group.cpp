@@ -74,7 +74,7 @@ std::string summary_of(const std::exception_ptr& fault) {
   }
 }
 
-// Throws `own`, or else an error with the first failure of the other processes.
+// Rethrows `own`; without it, throws the first failure reported by another process.
 void require_none(const std::exception_ptr& own, const std::vector<std::string>& faults,
                   CallSite site) {
   if (own != nullptr) std::rethrow_exception(own);

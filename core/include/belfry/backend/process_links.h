@@ -15,7 +15,7 @@
 
 namespace belfry {
 
-/// What a process knows when its devices join the devices of other processes.
+/// The offers of all processes whose devices are joined, as one process has them.
 struct ProcessJoin {
   /// The offers of all processes, in order of rank. An offer is empty if the process has no
   /// devices.
@@ -40,12 +40,12 @@ class ProcessLinks {
   virtual std::string_view transport() const = 0;
   /// Whether all_reduce of the communicators takes elements of this type; false for bool.
   virtual bool reduces(DType dtype) const = 0;
-  /// What the other processes need to know of `devices`, the devices of this process. `leads` is
-  /// true in one process, the lowest with devices. Throws: DeviceError; UnsupportedError
-  /// (kUnsupported) if the devices cannot be joined.
+  /// Returns the facts about `devices`, of this process, that the other processes need to join
+  /// them. `leads` is true in one process, the lowest with devices.
+  /// Throws: DeviceError; UnsupportedError (kUnsupported) if the devices cannot be joined.
   virtual std::vector<std::byte> offer(std::span<const int> devices, bool leads) = 0;
-  /// A communicator whose ranks are the devices of all processes: process after process, and in a
-  /// process in the order of `devices`, which are those of the offer.
+  /// Makes a communicator over the devices of all processes: process after process, and in a
+  /// process in the order of `devices`, the devices of the offer.
   /// Order: blocks the host until all processes with devices have called.
   /// Throws: UnsupportedError (kUnsupported) if the devices cannot be joined; ProcessLostError
   /// (kProcessLost) if a process is known to be lost; DeviceError (kDeviceLost), also after the

@@ -24,7 +24,7 @@ inline constexpr const char* kHintAtStall =
 
 /// The progress of a replica of a run.
 struct ReplicaProgress {
-  /// What the replica does.
+  /// The states of a replica.
   enum class State : std::uint8_t {
     kNotStarted,  ///< Has not begun its function.
     kRunning,     ///< In its own code, with or without the turn.
@@ -33,7 +33,7 @@ struct ReplicaProgress {
     kEnded,       ///< Returned or threw.
     kLeftBehind,  ///< Was stopped for ever by `RunProgress::leave_behind`.
   };
-  State state = State::kNotStarted;  ///< What the replica does.
+  State state = State::kNotStarted;  ///< The state of the replica.
   std::uint64_t merges = 0;          ///< The number of merges reached so far.
   CallSite site{};                   ///< Of the latest merge.
   pthread_t thread{};                ///< The replica's thread, once started.

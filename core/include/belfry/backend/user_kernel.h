@@ -47,9 +47,9 @@ struct UserKernelTraits {
   bool on_cuda = false;                ///< Whether the kernel has a body for GPUs.
 };
 
-/// The body of a kernel of kind kUser. Of the launch's operands, Kernel::inputs has what is read;
-/// Kernel::outputs what is updated or written, then the scratch memory; each in the order of the
-/// launch.
+/// The body of a kernel of kind kUser. Kernel::inputs has the operands that are read;
+/// Kernel::outputs has the operands that are updated or written, then the scratch memory; each in
+/// the order of the launch.
 class UserKernel {
  public:
   /// `traits` lives as long as the program.

@@ -11,7 +11,7 @@
 namespace belfry::detail {
 
 /// Reduces the leaves of all requests in place; `functions` changes nothing, as operators are
-/// compared. Throws: StructureMismatchError and what StrategyReductions::all_reduce throws.
+/// compared. Throws: StructureMismatchError, and the errors of StrategyReductions::all_reduce.
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
                         const Participants& present, int functions);
 /// The same for requests of the replicas of all processes that take part.

@@ -19,9 +19,9 @@
 
 namespace belfry::detail {
 
-/// Checks what an axis reduction is asked to do and returns how many elements of the axis all
-/// replicas have together. Throws: InvalidArgumentError (kShape, kDType, kIntegerMean),
-/// StructureMismatchError.
+/// Checks the arguments of an axis reduction, and returns the number of elements along the axis,
+/// over all replicas.
+/// Throws: InvalidArgumentError (kShape, kDType, kIntegerMean), StructureMismatchError.
 std::int64_t axis_count(const GatherCall& call, ReduceOp op, DType dtype,
                         const std::vector<Shape>& shapes);
 

@@ -19,7 +19,7 @@
 
 namespace belfry::detail {
 
-/// One value of a batch, whose destination, if it has one, is known to exist.
+/// A value with an optional, already checked destination.
 template <class V>
 struct BatchMember;
 

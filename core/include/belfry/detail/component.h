@@ -39,9 +39,9 @@ constexpr bool holds_per_replica() {
 template <class T>
 struct IsVariable : std::false_type {};
 
-/// What one replica sees of a value: distributed leaves give their component, containers are
-/// rebuilt leaf by leaf, anything else is handed over as it is (SEM-13). `all` says whether
-/// `holds(leaf)` for every distributed leaf.
+/// A value as one replica sees it: distributed leaves give their component, containers are rebuilt
+/// leaf by leaf, any other value is handed over as it is (SEM-13). `all` says whether `holds(leaf)`
+/// for every distributed leaf.
 template <class T>
 struct Component {
   using type = T;

@@ -19,7 +19,7 @@ CurrentContext device_context(StrategyCore& core, CrossReplicaContext& cross, in
 /// The same on replica `replica`'s device.
 CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, int replica);
 
-/// The replica whose values are used on a device: the replica on the device, else the lowest
+/// The replica that provides the values for a device: the replica on the device, else the lowest
 /// replica of this process.
 int replica_beside(const StrategyCore& core, int device);
 /// The index in the backend of a device on which the strategy runs replicas or keeps variables.

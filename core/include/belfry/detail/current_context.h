@@ -19,8 +19,8 @@ struct VariableRules;
 
 struct CurrentContext;
 
-/// Whether a run has failed, for what its replicas ask of devices. The flag is set while no replica
-/// of the run can go on, and read on their threads.
+/// Whether a run has failed: its replicas then get no more work done on devices. The flag is set
+/// while no replica of the run can go on, and read on their threads.
 class RunFailure {
  public:
   RunFailure() = default;
@@ -68,8 +68,8 @@ inline CurrentContext* current_context() noexcept {
 }
 
 /// Whether `context` lies in a function that is called for each component, device or element
-/// (SEM-41), also by way of a scope, a fetch or a run that was begun there. Such inner contexts do
-/// not have the mark themselves: nothing in them is the device of a component.
+/// (SEM-41), also inside a scope, a fetch or a run that was begun there. Inner contexts do not have
+/// the mark themselves: nothing in them is the device of a component.
 inline bool is_inside_update(const CurrentContext* context) {
   for (; context != nullptr; context = context->outer) {
     if (context->in_update) return true;

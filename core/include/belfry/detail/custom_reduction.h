@@ -13,8 +13,8 @@
 
 namespace belfry::detail {
 
-/// The reduction of a value by a user's reduction, on replica 0's device.
-/// Throws: StructureMismatchError; what the reduction throws.
+/// Folds a value by a user's reduction, on replica 0's device.
+/// Throws: StructureMismatchError; exceptions of the reduction.
 template <class R, class T>
 ReductionResult<R, T> fold_values(StrategyCore& core, const R& reduction,
                                   const PerReplica<T>& value, CallSite site) {

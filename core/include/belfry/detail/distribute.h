@@ -62,7 +62,7 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
   }
 }
 
-/// Runs `call` on every replica of `present` and collects what it returns.
+/// Runs `call` on every replica of `present` and collects the results.
 template <class Result>
 auto collect(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options,
              FunctionRef<Result(ReplicaContext&)> call, const Participants& present) {
@@ -85,8 +85,8 @@ auto collect(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& o
   }
 }
 
-/// Runs `fn(replica, component of each argument...)` on every replica and collects what it returns:
-/// a PerReplica, the variable when it is a variable, nothing for void. A replica that has no
+/// Runs `fn(replica, component of each argument...)` on every replica and collects the results: a
+/// PerReplica, the variable itself if fn returns one, nothing for void. A replica without a
 /// component of some argument does not run.
 template <class F, class... Args>
 auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options,
@@ -104,7 +104,8 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
       throw;
     }
   }();
-  // By value: what `fn` refers to may be an argument that was unpacked for this call alone.
+  // By value: a reference that `fn` returns may be to an argument that was unpacked for this call
+  // alone.
   const auto call = [&](ReplicaContext& replica) -> std::remove_cvref_t<Returned> {
     return fn(replica, component(args, replica.replica_id())...);
   };

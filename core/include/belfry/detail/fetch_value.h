@@ -33,7 +33,7 @@ auto fetch_from(StrategyCore& core, CrossReplicaContext& cross, const Values& va
                    core.placement_on(device));
 }
 
-/// One value as something to index.
+/// A single value, in the form of a list with one element.
 template <class T>
 struct OnlyValue {
   const T& operator[](int) const { return value; }

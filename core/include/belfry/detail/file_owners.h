@@ -15,7 +15,7 @@ namespace belfry::detail {
 /// The jobs that have saved to a file, as a strategy knows them.
 struct KnownOwners {
   bool has_met = false;         ///< Whether the strategy has saved or restored the file.
-  std::set<std::string> ids{};  ///< Other jobs, whose contents may be replaced.
+  std::set<std::string> ids{};  ///< Other jobs that the strategy may overwrite.
 };
 
 /// By device and inode of the folder, and the name of the file.

@@ -107,7 +107,7 @@ inline constexpr bool kTakesUnknownTypesForInt = true;
 #endif
 
 /// Whether the compiler may have taken the unknown type of a context for int: GCC gives an int& to
-/// [](ReplicaContxt& replica) {...}. A context is what cannot be copied. A function that takes an
+/// [](ReplicaContxt& replica) {...}. A context cannot be copied. A function that takes an
 /// int by value has no such type.
 template <class F, class Context = int, class... A>
 constexpr bool has_unknown_type() {
@@ -148,7 +148,7 @@ constexpr CallFit fit_of_call();
 template <class F, class... A>
 struct FunctionCall {
   static constexpr bool fits() { return fit_of_call<F, A...>() == CallFit::kCalls; }
-  /// Whether the verb says what to write.
+  /// Whether the function takes other arguments: the verb then says how to write the function.
   static constexpr bool refuses() { return fit_of_call<F, A...>() == CallFit::kRefuses; }
   static constexpr bool is_broken() { return fit_of_call<F, A...>() == CallFit::kBroken; }
   /// The call. If the function is broken, the compiler reports the error once, here or earlier.
@@ -186,7 +186,7 @@ constexpr bool gives_value() {
     return false;
   }
 }
-/// Whether a call fits and returns what converts to T.
+/// Whether a call fits, and its result converts to T.
 template <class Call, class T>
 constexpr bool gives() {
   if constexpr (Call::fits()) {

@@ -22,7 +22,7 @@ namespace belfry::detail {
 /// The task of a gather.
 struct GatherCall {
   StrategyCore& core;
-  const Participants& present;  ///< Whose the parts are.
+  const Participants& present;  ///< The replicas of the parts.
   Axis axis;
   CallSite site;
   std::string_view verb = "gather";

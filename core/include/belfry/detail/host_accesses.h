@@ -8,7 +8,7 @@
 
 namespace belfry::detail {
 
-/// Is told what the library does to memory of the user on a replica's behalf: handles of tensors
+/// Learns of the library's accesses to memory of the user on a replica's behalf: handles of tensors
 /// that a verb reads or replaces, and host memory that elements are copied from or to. The library
 /// is compiled without instrumentation; code of the user reports its own accesses.
 class HostAccesses {

@@ -13,8 +13,8 @@
 
 namespace belfry::detail {
 
-/// Calls `fn(elements[k], args...)` on the device of replica k mod N, and lists what it returned
-/// for each replica of this process. The replicas of processes that listen get no elements.
+/// Calls `fn(elements[k], args...)` on the device of replica k mod N, and lists the results by
+/// replica of this process. The replicas of processes that listen get no elements.
 template <class X, class F, class... Args>
 auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused]] CallSite site,
                   const std::vector<X>& elements, const F& fn, const Args&... args) {

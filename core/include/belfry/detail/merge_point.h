@@ -34,7 +34,7 @@ class MergePoint {
   virtual void touch(int replica, OperationKind kind, const VariableInfo& variable,
                      CallSite site) = 0;
   /// On a replica: the state of the variable that all replicas ask for here, made by `make` on
-  /// replica 0 (SEM-48). Throws: VariableMismatchError, what `make` throws, and as `meet`.
+  /// replica 0 (SEM-48). Throws: VariableMismatchError, exceptions of `make`, and as `meet`.
   virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                               FunctionRef<std::shared_ptr<void>()> make) = 0;
 

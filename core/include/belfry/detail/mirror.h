@@ -24,8 +24,8 @@ constexpr bool lives_on_devices() {
   }
 }
 
-/// Copies the tensors of `value` that are on other devices to `place`, and those over memory of the
-/// program.
+/// Copies the tensors of `value` to `place`: tensors on other devices, and tensors over memory of
+/// the program.
 template <class T>
 void bring_to(T& value, Placement place) {
   if constexpr (lives_on_devices<T>()) {
@@ -46,8 +46,8 @@ T placed_on(const T& value, Placement place) {
   return copy;
 }
 
-/// Replaces the tensors of `copies[i]` by those of `source`, brought to `targets[i]` by the
-/// strategy.
+/// Replaces the tensors of `copies[i]` by the tensors of `source`, which the strategy brings to
+/// `targets[i]`.
 void broadcast_tensors(StrategyCore& core, const std::vector<LeafRef>& source,
                        const std::vector<std::vector<LeafRef>>& copies,
                        const std::vector<Placement>& targets);

@@ -21,7 +21,7 @@ namespace belfry::detail {
 enum class Compared : std::uint8_t {
   kHostLeaves,  ///< Of its components.
   kAllLeaves,   ///< Of its components.
-  kResults,     ///< Host leaves of what the function of an update returned for each component.
+  kResults,     ///< Host leaves of the results of an update's function.
 };
 
 /// Values that must be equal, in leaves and, for a message, in words.

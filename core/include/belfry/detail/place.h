@@ -19,9 +19,9 @@ inline const int* find_device(const std::vector<int>& own, int device) {
   return found == own.end() ? nullptr : &*found;
 }
 
-/// A value that is on the devices `own`, component by component, on `devices` instead: what is
-/// there already is not copied, the rest is copied from the first component. Host values are
-/// shared.
+/// Brings a value from the devices `own`, with a component on each, to `devices`. A component that
+/// is on a device of the destination is not copied; every other device gets a copy of the first
+/// component. Host values are shared.
 template <class T, class Values>
 MirroredOn<T> place(StrategyCore& core, const Values& values, const std::vector<int>& own,
                     const std::vector<int>& devices) {

@@ -12,8 +12,8 @@
 
 namespace belfry::detail {
 
-/// Goes once over what a reader gives: a function that returns the next value, or nothing at the
-/// end. Not copyable: there is one position.
+/// Iterates once over the values of a reader: a function that returns the next value, or nothing at
+/// the end. Not copyable, because a reader has a single position.
 template <class T>
 class ReaderIterator {
  public:

@@ -176,7 +176,7 @@ class ShuffleReader {
 template <class T>
 class RepeatReader {
  public:
-  /// Repetition k of epoch e is epoch `e * times + k` of what is repeated.
+  /// Repetition k of epoch e reads epoch `e * times + k` of the repeated dataset.
   RepeatReader(std::function<ReaderOf<T>(std::uint64_t)> start, std::optional<std::uint64_t> times,
                std::uint64_t epoch)
       : start_(std::move(start)), times_(times), epoch_(epoch * times.value_or(1)) {}

@@ -105,7 +105,7 @@ class ReducedValue {
       part.insert(part.end(), own.begin(), own.end());
     }
   }
-  /// Once the leaves have been reduced: what every replica gets.
+  /// The result of every replica, once the leaves have been reduced.
   Mirrored<T> result(StrategyCore& core) {
     if constexpr (!has_tensor<T>()) {
       ReplicaArray<T> shared(1);

@@ -10,8 +10,8 @@
 
 namespace belfry::detail {
 
-/// A contiguous array filled once, element by element. Unlike std::vector it has no special case
-/// for bool and asks nothing of T but what is used.
+/// A contiguous array filled once, element by element. Unlike std::vector, ReplicaArray has no
+/// special case for bool, and T needs only the functions that are called.
 template <class T>
 class ReplicaArray {
  public:
@@ -20,8 +20,8 @@ class ReplicaArray {
       : data_(capacity > 0 ? std::allocator<T>().allocate(static_cast<std::size_t>(capacity))
                            : nullptr),
         capacity_(capacity) {}
-  /// In `storage`, which has room for `capacity` elements and outlives the array and whatever it is
-  /// moved to. Copies have storage of their own.
+  /// In `storage`, with room for `capacity` elements. The storage outlives the array, and every
+  /// array to which it is moved; copies have storage of their own.
   ReplicaArray(std::byte* storage, int capacity)
       : data_(reinterpret_cast<T*>(storage)), capacity_(-capacity) {}
   ReplicaArray(const ReplicaArray& other) : ReplicaArray(other.size_) {

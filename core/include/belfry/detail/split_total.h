@@ -20,7 +20,7 @@ namespace belfry::detail {
 void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components,
                 CallSite site);
 
-/// Throws: InvalidArgumentError (kInvalidArgument) for what is no way to split a total.
+/// Throws: InvalidArgumentError (kInvalidArgument) for the number of no SumSplit.
 void require_split(SumSplit split, CallSite site);
 
 /// The same, and compares the total between processes if the backends compare mirrored values.
@@ -43,8 +43,8 @@ inline int components_of_all(const StrategyCore& core, const VariableInfo& info)
   return core.processes() == nullptr ? info.places.size() : core.size();
 }
 
-/// The number of a component among those of all processes: of the component of replica `replica`,
-/// or of component `replica` without several processes.
+/// The number of a component among the components of all processes: of the component of replica
+/// `replica`, or of component `replica` without several processes.
 inline int number_of_component(const VariableInfo& info, int replica) {
   return info.homes == nullptr ? replica : info.homes->position(replica);
 }

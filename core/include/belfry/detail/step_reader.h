@@ -21,9 +21,9 @@ namespace belfry::detail {
 
 /// Throws: InvalidArgumentError (kInvalidArgument).
 void require_options(const DistributeOptions& options, CallSite site);
-/// Throws: InvalidArgumentError (kInvalidArgument) when a batch has fewer rows than the policy
-/// needs: one for each replica where steps without a share are dropped, one for each step
-/// otherwise.
+/// Checks the rows of batches: a row for each replica if partial steps are dropped, else a row for
+/// each step.
+/// Throws: InvalidArgumentError (kInvalidArgument) for fewer rows.
 void require_enough_rows(const std::vector<std::int64_t>& sizes, int replicas, EndOfData policy,
                          CallSite site);
 /// The number of parts that a batch is cut into, and the parts of this strategy: `first` for
@@ -206,8 +206,7 @@ StepReaderOf<B> steps_of(ReaderOf<B> reader, const std::vector<std::int64_t>& si
   }
 }
 
-/// Replaces the tensors of a share, also those beside what is no nest, by what `move(AnyTensor)`
-/// returns.
+/// Replaces each tensor of a share by `move(AnyTensor)`, also inside types that are no nests.
 template <class B, class Move>
 void place(B& share, const Move& move) {
   if constexpr (IsTensor<B>::value) {

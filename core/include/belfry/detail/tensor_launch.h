@@ -17,12 +17,12 @@ class AnyTensor;
 struct Placement;
 }  // namespace belfry
 
-/// What the typed functions of `belfry/tensor_ops.h` are made of: each checks its operands, makes
-/// the result and launches kernels on the compute stream of the operands' device. `what` is the
-/// name of the function the user called.
+/// The functions behind `belfry/tensor_ops.h`, without types: each checks its operands, makes the
+/// result and launches kernels on the compute stream of the operands' device. `what` is the name of
+/// the function that the user called, for messages.
 namespace belfry::detail {
 
-/// A number for a kernel, kept exact whatever the element type.
+/// A number for a kernel, exact for every element type.
 struct Scalar {
   double real = 0;
   std::int64_t integer = 0;

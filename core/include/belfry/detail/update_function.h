@@ -14,7 +14,7 @@ std::type_identity<First> first_parameter(R (Owner::*)(First, Rest...) const);
 template <class R, class First, class... Rest>
 std::type_identity<First> first_parameter(R (*)(First, Rest...));
 
-/// Whether a function of `update` takes the component by value: what it does to it is lost.
+/// Whether a function of `update` takes the component by value, so that its changes would be lost.
 /// Generic and overloaded functions are not known and pass.
 template <class F>
 constexpr bool takes_a_copy() {

@@ -24,8 +24,8 @@ namespace belfry::detail {
 /// result shared by all, or for each replica the result of a component that no other replica sees.
 void require_own_results(const VariablePlaces& places, CallSite site);
 
-/// One update, without its function: copies of the components, or the components themselves, and
-/// the results of the calls.
+/// The data of an update, without its function: copies of the components, or the components
+/// themselves, and the results of the calls.
 template <class T, class Result>
 class UpdateValues : public ComponentValues {
  public:

@@ -18,8 +18,7 @@ namespace detail {
 std::string describe_change(AssignOp op, const VariableInfo& info);
 std::string describe_change(ScatterOp op, const VariableInfo& info);
 
-/// The merge function of a change of a variable that replicas make together, and what tells it from
-/// other changes in messages.
+/// The merge function for a change of a variable by all replicas, and its name in messages.
 template <class F, class Op>
 struct VariableMerge {
   const F& change;

@@ -50,7 +50,8 @@ class ByteReader;
 class ByteWriter;
 struct VariableRecord;
 
-/// What a listening process does with a variable, whose type its messages do not tell (SEM-212).
+/// Reads and writes the components of a variable as bytes, for a listening process, which does not
+/// know the type (SEM-212).
 struct SentComponents {
   /// Reads a new value for all components. The result puts the components in place and never
   /// throws. Throws: DeviceError (kOutOfMemory), InternalError.
@@ -98,15 +99,15 @@ struct VariableState final : VariableRecord {
   // Shared with snapshots of the state; null if the aggregation defines the read.
   std::shared_ptr<const VariableReader<T>> reader{};
   ReplicaArray<Padded> components;
-  /// By replica: copies on its device of what lives on another one; empty when nothing does.
+  /// By replica: copies of components that are on another device; empty without such components.
   ReplicaArray<Padded> views{};
 };
 
 int replica_id_of(const ReplicaContext& replica);
 [[noreturn]] void throw_empty_variable(CallSite site);
 
-/// Checks that `replica` may touch the variable and tells the scheduler. Returns whether the log is
-/// to know what it sees there.
+/// Checks that `replica` may touch the variable, and tells the scheduler. Returns whether the log
+/// records the value.
 /// Throws: ContextError (kOtherStrategy, kWrongContext), ReplicaCancelled.
 bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
                     CallSite site);

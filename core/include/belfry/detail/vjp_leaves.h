@@ -17,7 +17,7 @@
 
 namespace belfry::detail {
 
-/// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator.
+/// Throws: InvalidArgumentError (kInvalidArgument) for the number of no operator.
 void require_operator(ReduceOp op, CallSite site);
 /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, with the place of the first leaf
 /// whose elements have no mean.
@@ -29,8 +29,8 @@ void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, Cal
 [[noreturn]] void throw_other_cotangent(const std::vector<LeafDescription>& gathered,
                                         const std::vector<LeafDescription>& cotangent,
                                         CallSite site);
-/// Throws: StructureMismatchError (kStructure) unless a cotangent has the leaves, and the keys, of
-/// what was gathered.
+/// Throws: StructureMismatchError (kStructure) unless a cotangent has the leaves and keys of the
+/// gathered value.
 template <class T>
 void require_tree_of(const T& gathered, const T& cotangent, CallSite site) {
   if (same_tree(gathered, cotangent)) return;

@@ -11,8 +11,8 @@
 
 namespace belfry::sim {
 
-/// The log of a run of a cluster: the operations of the hosts, and those of the backend of each
-/// host, in one order (SEM-222). The functions `timeline` and `trace_json` show the log.
+/// The log of a run of a cluster: the operations of the hosts and of their backends, in one order
+/// (SEM-222). The functions `timeline` and `trace_json` show the log.
 class ClusterLog {
  public:
   /// The number of operations of a backend before an operation of the hosts.
@@ -32,8 +32,8 @@ class ClusterLog {
   const Log& hosts() const { return hosts_; }
   /// The operations of the backend of a host, complete when the run has returned.
   const Log& backend(int host) const { return backends_.at(static_cast<std::size_t>(host)); }
-  /// For each kept operation of the hosts: so many operations of the backend of the host that had
-  /// the turn were made before. The operations of a backend in no turn come last.
+  /// For each kept operation of the hosts, the operations so far on the previous host's backend.
+  /// Operations outside every turn come last.
   const std::vector<Turn>& turns() const { return turns_; }
   /// The number of all operations.
   std::uint64_t size() const;
@@ -44,7 +44,7 @@ class ClusterLog {
   std::uint64_t hash() const;
 
   /// For clusters: adds an operation of a host, whose turn begins with the operation.
-  /// `operations`: the number of operations of the backend of the host that had the turn before.
+  /// `operations`: operations so far on the previous host's backend.
   void append(const Operation& operation, std::uint64_t operations);
   /// For clusters: adds the log of a backend whose host has ended.
   void add(int host, Log backend) {

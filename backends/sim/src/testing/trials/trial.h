@@ -23,7 +23,7 @@ struct TrialPlan {
   bool audits = false;  ///< Options::audit_watch, of the observed schedules.
 };
 
-/// What is known of a program after its trial: the verdicts, and the outcomes of the schedules.
+/// The results of a program's trial: the verdicts, and the outcomes of the schedules.
 struct Trial {
   TrialProgram program;
   std::vector<Verdict> verdicts{};  ///< Of one or two observed schedules.
