@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a copy of a file that contains the faults of several patches, each behind a guard.
 
-A patch is a unified diff of the file. The removed lines of a hunk must be whole statements, and so
-must the added lines, because the copy has both:
+A patch has some words, a line `--- a/FILE` and the hunks, as in a unified diff; a line @@ is between
+two hunks. The removed lines of a hunk must be whole statements, and so must the added lines, because
+the copy has both:
 
     if (::belfry::testing::planted("NAME OF THE PATCH")) {
       added lines
@@ -12,8 +13,8 @@ must the added lines, because the copy has both:
       removed lines
     }
 
-A hunk is found by its text, which must occur exactly once, and not by its line numbers: a patch
-goes on fitting while the file around the hunk grows, and fails loudly when the text is gone.
+A hunk is found by its text, which must occur exactly once: a patch goes on fitting while the file
+around the hunk grows, and fails loudly when the text is gone.
 
 usage: guarded_copy.py ROOT FILE OUTPUT PATCH...
 """
@@ -23,19 +24,20 @@ import pathlib
 import re
 import sys
 
+OLD_FILE = re.compile(r"^--- a/(\S+)$", re.MULTILINE)
+
 
 def hunks_of(patch):
     """Returns (old text, new text) of each hunk."""
-    hunks = []
-    for line in patch.splitlines():
-        if line.startswith("@@"):
+    hunks = [([], [])]
+    for line in OLD_FILE.split(patch)[-1].splitlines()[1:]:
+        mark, text = line[:1], line[1:]
+        if line == "@@":
             hunks.append(([], []))
-        elif hunks and not line.startswith(("---", "+++")):
-            mark, text = line[:1], line[1:]
-            if mark in (" ", "-", ""):
-                hunks[-1][0].append(text)
-            if mark in (" ", "+", ""):
-                hunks[-1][1].append(text)
+        if mark in (" ", "-", ""):
+            hunks[-1][0].append(text)
+        if mark in (" ", "+", ""):
+            hunks[-1][1].append(text)
     return [tuple("".join(f"{line}\n" for line in side) for side in hunk) for hunk in hunks]
 
 
@@ -52,10 +54,9 @@ def guarded(name, old, new):
 
 def plant(name, patch, file, text):
     """Returns the text of a file with one more fault. Exits if the patch does not fit."""
-    hunks = hunks_of(patch)
-    if re.findall(r"^--- a/(\S+)$", patch, re.MULTILINE) != [file] or not hunks:
+    if OLD_FILE.findall(patch) != [file]:
         sys.exit(f"{name} is no patch of {file} alone")
-    for old, new in hunks:
+    for old, new in hunks_of(patch):
         if text.count(old) != 1:
             sys.exit(f"{name}: found {text.count(old)} times in {file}, not once:\n{old}")
         text = text.replace(old, guarded(name, old, new))

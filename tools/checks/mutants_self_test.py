@@ -42,8 +42,8 @@ CRASH = "    os.kill(os.getpid(), signal.SIGSEGV)"
 
 
 def patch(new, old="    return sum(values)", test="Sum.IsThree", ends="", file=SOURCE):
-    return (f"The sum is wrong.\nProgram: sum_test\nTest: {test}\n{ends and f'Ends: {ends}'}\n"
-            f"--- a/{file}\n+++ b/{file}\n@@ -7 +7 @@\n-{old}\n+{new}\n")
+    return (f"The sum is wrong.\nTest: sum_test {test}\n{ends and f'Ends: {ends}'}\n"
+            f"--- a/{file}\n-{old}\n+{new}\n")
 
 
 # Patches of one fault, the exit status and what the run says.
@@ -157,7 +157,7 @@ class GuardedCopy(unittest.TestCase):
     TEXT = "int sum(int a, int b) {\n  a += b;\n  return a;\n}\n"
 
     def plant(self, hunk, file=FILE, text=TEXT):
-        fault = f"Wrong.\n--- a/{file}\n+++ b/{file}\n@@ -2 +2 @@\n{hunk}"
+        fault = f"Wrong.\n--- a/{file}\n{hunk}"
         return planted_faults.guarded_copy.plant("wrong", fault, self.FILE, text)
 
     def test_has_the_old_and_the_new_statements(self):

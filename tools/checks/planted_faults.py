@@ -3,19 +3,18 @@
 """The planted faults of proptests/mutants/planted.
 
 A planted fault is a patch of one file, and names a test that must fail with it. The patch begins
-with a sentence about the fault. The next lines name the program of the test and the test. A further
+with a sentence about the fault. The next line names the program of the test and the test. A further
 line is needed if the test ends in another way than by a failure:
 
     The deadlock message counts every member of a collective as arrived.
-    Program: sim_test
-    Test: Engine.AMissingMemberIsADeadlockThatNamesTheHeads
+    Test: sim_test Engine.AMissingMemberIsADeadlockThatNamesTheHeads
     Ends: by a crash
     --- a/backends/sim/src/engine/engine_waits.cpp
-    +++ b/backends/sim/src/engine/engine_waits.cpp
-    @@ -36 +36 @@
-    ...
+    -    line of the file
+    +    line with the fault
 
-A hunk is found by its text, which must occur exactly once in the file.
+A line @@ is between two hunks. A hunk is found by its text, which must occur exactly once in the
+file.
 """
 
 import dataclasses
@@ -29,9 +28,7 @@ import guarded_copy  # noqa: E402
 
 FOLDER = "proptests/mutants/planted/"
 
-FIELD = re.compile(r"^(Program|Test|Ends): (.+)$", re.MULTILINE)
-OLD_FILE = re.compile(r"^--- a/(\S+)$", re.MULTILINE)
-NEW_FILE = re.compile(r"^\+\+\+ b/(\S+)$", re.MULTILINE)
+FIELD = re.compile(r"^(Test|Ends): (.+)$", re.MULTILINE)
 
 FAILS = "by a failure"
 CRASHES = "by a crash"
@@ -67,23 +64,23 @@ def parse(name, patch):
     head = patch.split("\n--- ", 1)[0]
     fields = dict(FIELD.findall(head))
     says = FIELD.sub("", head).strip()
-    old, new = OLD_FILE.findall(patch), NEW_FILE.findall(patch)
+    changed = guarded_copy.OLD_FILE.findall(patch)
+    program, _, test = fields.get("Test", "").partition(" ")
     if not says:
         raise BadPatch("no sentence says what goes wrong")
-    for field in ("Program", "Test"):
-        if field not in fields:
-            raise BadPatch(f"no line `{field}: ...`")
-    if "." not in fields["Test"]:
-        raise BadPatch(f"{fields['Test']} is not the name of a test: Suite.Name")
-    if len(old) != 1 or old != new:
+    if not test:
+        raise BadPatch("no line `Test: PROGRAM SUITE.NAME`")
+    if "." not in test:
+        raise BadPatch(f"{test} is not the name of a test: Suite.Name")
+    if len(changed) != 1:
         raise BadPatch("a planted fault changes one file")
     ends = fields.get("Ends", FAILS)
     if ends not in ENDS:
         raise BadPatch(f"a test ends {', '.join(ENDS)}; not {ends}")
     hunks = tuple(guarded_copy.hunks_of(patch))
-    if not hunks or any(before == after for before, after in hunks):
-        raise BadPatch("a hunk changes nothing" if hunks else "no hunk")
-    return Fault(name, says, fields["Program"], fields["Test"], ends, old[0], hunks)
+    if any(before == after for before, after in hunks):
+        raise BadPatch("a hunk changes nothing")
+    return Fault(name, says, program, test, ends, changed[0], hunks)
 
 
 def patches_of(files):

@@ -41,8 +41,8 @@ CHOICE = ("namespace belfry {\n\nenum class Choice { kA };\n\nstruct Options {\n
           "std::string to_string(const Options& options);\n}  // namespace belfry\n"
           "inline constexpr bool kPrints<Choice> = true;\n"
           "inline constexpr bool kPrints<Options> = true;\n")
-PATCH = ("The sum is wrong.\nProgram: run_test\nTest: A.B\n--- a/core/src/run/run.cpp\n"
-         "+++ b/core/src/run/run.cpp\n@@ -7 +7 @@\n-  return sum;\n+  return 0;\n")
+PATCH = ("The sum is wrong.\nTest: run_test A.B\n--- a/core/src/run/run.cpp\n"
+         "-  return sum;\n+  return 0;\n")
 MOVED = ("| old | new | since |\n|---|---|---|\n"
          "| `belfry/ran.h` of `belfry::core` | `belfry/run.h` | 2026-01-02 |\n"
          "| `Checkpoint::pick(int)`, `BELFRY_X=ON` | `Choice`, `belfry/error.h` | 2026-01-01 |\n")
@@ -306,13 +306,13 @@ MUTANTS = [
         ("A.B", "A.C", "there is no test A.C"),
         ("run_test", "add_test", "no belfry_test is named add_test"),
         ("The sum is wrong.\n", "", "no sentence"),
-        ("Program: run_test\n", "", "no line `Program: ...`"),
-        ("Test: A.B\n", "", "no line `Test: ...`"),
+        ("Test: run_test A.B\n", "", "no line `Test: PROGRAM SUITE.NAME`"),
+        ("Test: run_test A.B\n", "Test: A.B\n", "no line `Test: PROGRAM SUITE.NAME`"),
         ("A.B", "B", "B is not the name of a test"),
-        ("b/core", "b/other", "a planted fault changes one file"),
+        ("+  ret", "--- a/core/other.cpp\n+  ret", "a planted fault changes one file"),
         ("A.B\n", "A.B\nEnds: in tears\n", "a test ends by a failure"),
         ("return 0", "return sum", "a hunk changes nothing"),
-        (PATCH[PATCH.index("@@"):], "", "no hunk"))),
+        (PATCH[PATCH.index("-  "):], "", "a hunk changes nothing"))),
     ({"core/src/run/run.cpp": 2 * RUN}, ["wrong_sum.patch: found 2 times"]),
 ]
 
