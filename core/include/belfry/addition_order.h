@@ -142,8 +142,9 @@ struct OrderArithmetic {
 std::string to_string(const OrderArithmetic& arithmetic);
 
 /// The result of a tree for an element, rounded to the element type; `inputs` has a value for each
-/// member. Throws: InvalidArgumentError (kInvalidArgument) if the tree names a member without a
-/// value, (kDType) as named_orders.
+/// member.
+/// Throws: InvalidArgumentError (kInvalidArgument) if the tree names a member without a value,
+/// (kDType) as named_orders.
 float evaluate(const AdditionTree& tree, std::span<const float> inputs,
                const OrderArithmetic& arithmetic = {}, CallSite site = CallSite::here());
 
@@ -177,8 +178,9 @@ OrderQuestion order_question(const std::vector<std::vector<T>>& inputs,
 
 /// The named orders whose additions give the bits of every element of `result`, in the order of
 /// named_orders; none if no named order does. `inputs` has a row for each member, in replica order.
-/// All NaNs are equal. Throws: InvalidArgumentError (kInvalidArgument) without rows, (kShape) if a
-/// row is longer or shorter than the result.
+/// All NaNs are equal.
+/// Throws: InvalidArgumentError (kInvalidArgument) without rows, (kShape) if a row is longer or
+/// shorter than the result.
 template <ExplainedFloat T>
 std::vector<NamedOrder> orders_that_explain(const std::vector<std::vector<T>>& inputs,
                                             const std::vector<T>& result,

@@ -44,8 +44,8 @@ struct ClusterSpec {
   const ClusterJob* find(std::string_view name) const;
   /// The number of tasks of all jobs.
   int num_tasks() const;
-  /// The address of `task`. Throws: InvalidArgumentError (kInvalidArgument) if the cluster has no
-  /// such task.
+  /// The address of `task`.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if the cluster has no such task.
   const std::string& address(const ClusterTask& task, CallSite site = CallSite::here()) const;
 
   bool operator==(const ClusterSpec&) const = default;

@@ -72,7 +72,8 @@ struct TensorReduction {
   /// Whether all replicas of the strategy take part.
   bool all_replicas_take_part() const;
   /// The communicator whose ranks are the members; null if the backend has no communicator, or if
-  /// some replicas take no part. Order, Throws: as ReplicaDevices::communicator.
+  /// some replicas take no part.
+  /// Order, Throws: as ReplicaDevices::communicator.
   Communicator* communicator() const;
 };
 

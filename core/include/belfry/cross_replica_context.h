@@ -254,7 +254,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   ///
   ///   PerReplica<std::vector<R>> map(std::vector<X> elements, F fn, A... args);
   ///
-  /// Arguments, Order: as update. Throws: exceptions of fn; the errors of update for arguments.
+  /// Arguments, Order: as update.
+  /// Throws: exceptions of fn; the errors of update for arguments.
   Verb<detail::calls::Map> map{*this};
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {

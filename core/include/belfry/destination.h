@@ -35,14 +35,14 @@ constexpr bool is_destination() {
   }
 }
 
-/// `text` completed by the strategy's first device. Throws: InvalidArgumentError (kDestination) for
-/// empty text, (kDeviceString).
+/// `text` completed by the strategy's first device.
+/// Throws: InvalidArgumentError (kDestination) for empty text, (kDeviceString).
 DeviceSpec named_device(StrategyCore& core, std::string_view text, CallSite site);
 /// Throws: InvalidArgumentError (kDestination) unless a value has a component for each replica.
 void require_whole(StrategyCore& core, int components, CallSite site);
-/// The indices of the devices in the backend, in the same order; the host has an index too. Throws:
-/// InvalidArgumentError (kDestination) for an empty list, or for a device that the backend lacks;
-/// (kDuplicateDevice).
+/// The indices of the devices in the backend, in the same order; the host has an index too.
+/// Throws: InvalidArgumentError (kDestination) for an empty list, or for a device that the backend
+/// lacks; (kDuplicateDevice).
 std::vector<int> indices_of(StrategyCore& core, const std::vector<DeviceSpec>& devices,
                             CallSite site);
 std::vector<DeviceSpec> specs_of(StrategyCore& core, const std::vector<int>& devices);

@@ -43,8 +43,8 @@ class PerReplica {
   /// `components` has a value for each replica, in order.
   explicit PerReplica(detail::ReplicaArray<T> components)
       : components_(std::move(components)), present_(components_.size()) {}
-  /// `components` has a value for each participating replica. Throws: InternalError if the counts
-  /// differ.
+  /// `components` has a value for each participating replica.
+  /// Throws: InternalError if the counts differ.
   PerReplica(detail::ReplicaArray<T> components, detail::Participants present)
       : components_(std::move(components)), present_(std::move(present)) {
     check(components_.size() == present_.count(), "components of a PerReplica");
@@ -171,7 +171,8 @@ class MirroredOn {
   using value_type = T;  ///< The type of a component.
 
   /// `devices` is not empty. `components` has a single element for all devices, or an element for
-  /// each device in the same order. Throws: InternalError for any other number of components.
+  /// each device in the same order.
+  /// Throws: InternalError for any other number of components.
   MirroredOn(std::vector<DeviceSpec> devices, detail::ReplicaArray<T> components)
       : devices_(std::move(devices)), components_(std::move(components)) {
     check(components_.size() == 1 || components_.size() == size(), "components of a MirroredOn");
@@ -192,7 +193,8 @@ class MirroredOn {
   bool is_on(const DeviceSpec& device) const {
     return std::ranges::find(devices_, device) != devices_.end();
   }
-  /// The component on `device`. Throws: InvalidArgumentError (kDestination) if the device has none.
+  /// The component on `device`.
+  /// Throws: InvalidArgumentError (kDestination) if the device has none.
   const T& on(const DeviceSpec& device, CallSite site = CallSite::here()) const {
     if (!is_on(device)) throw_absent("component on " + to_string(device), site);
     const auto found = std::ranges::find(devices_, device);

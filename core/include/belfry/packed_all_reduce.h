@@ -54,10 +54,13 @@ class PackedAllReduce final : public CrossDeviceOps {
   bool can_add_in(ReductionOrder order, ReplicaDevices& devices) const override;
   /// The inner plan if it has one chunk, so that the place in a pack decides nothing; else none.
   std::optional<ReductionPlan> plan(int members) const override;
-  /// Order: as CrossDeviceOps::all_reduce. Throws: InvalidArgumentError (kInvalidArgument) if the
-  /// plan of `packer` is not valid or is for other items, StructureMismatchError (kStructure) if
-  /// the members have different items, both before any work is enqueued; DeviceError; exceptions of
-  /// `packer` and of the inner algorithm.
+  /// Order: as CrossDeviceOps::all_reduce.
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument) if the plan of `packer` is not valid or is for other
+  ///   items, StructureMismatchError (kStructure) if the members have different items, both before
+  ///   any work is enqueued;
+  /// - DeviceError;
+  /// - exceptions of `packer` and of the inner algorithm.
   void all_reduce(const TensorReduction& reduction) override;
 
  private:

@@ -28,8 +28,9 @@ class PlannedAllReduce : public CrossDeviceOps {
  public:
   PlannedAllReduce();
   ~PlannedAllReduce() override;
-  /// Order: as CrossDeviceOps::all_reduce. Throws: InvalidArgumentError (kInvalidArgument) if the
-  /// plan is not valid, before any work is enqueued.
+  /// Order: as CrossDeviceOps::all_reduce.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if the plan is not valid, before any work is
+  /// enqueued.
   void all_reduce(const TensorReduction& reduction) final;
 
  private:
@@ -129,7 +130,8 @@ class HalvingDoublingAllReduce final : public PlannedAllReduce {
 /// rounded down, and the last has the rest as well. Shard s belongs to member s modulo N.
 class ShuffleAllReduce final : public PlannedAllReduce {
  public:
-  /// `shards`: S, or 0 for N. Throws: InvalidArgumentError (kInvalidArgument) if negative.
+  /// `shards`: S, or 0 for N.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if negative.
   explicit ShuffleAllReduce(int shards = 0, CallSite site = CallSite::here());
   /// `shuffle`.
   std::string_view name() const override { return "shuffle"; }
@@ -150,7 +152,8 @@ class HierarchicalAllReduce final : public PlannedAllReduce {
   /// Groups of ceil(sqrt N) members each, in replica order; the last group may be smaller.
   HierarchicalAllReduce() = default;
   /// Groups of replicas with fast links among them: each replica is in one group, and no group is
-  /// empty. Throws: InvalidArgumentError (kInvalidArgument).
+  /// empty.
+  /// Throws: InvalidArgumentError (kInvalidArgument).
   explicit HierarchicalAllReduce(std::vector<std::vector<int>> groups,
                                  CallSite site = CallSite::here());
   /// `hierarchical`.

@@ -143,7 +143,8 @@ class Tensor {
                                     placement, site));
   }
 
-  /// The same tensor, typed. Throws: InternalError if the element type is not T.
+  /// The same tensor, typed.
+  /// Throws: InternalError if the element type is not T.
   explicit Tensor(AnyTensor any) : any_(std::move(any)) {
     check(any_.empty() || any_.dtype() == dtype_of<T>(), "element type of a tensor");
   }

@@ -28,8 +28,9 @@ struct TfConfig {
 
   /// The address at which TensorFlow's programs meet, behind `rpc_layer`: the address of the task,
   /// or `session_master`. Empty if the cluster has fewer than two tasks. To ask about a different
-  /// task or layer, change the members. Throws: InvalidArgumentError (kInvalidArgument) if the
-  /// cluster lacks the task, or no task is given.
+  /// task or layer, change the members.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if the cluster lacks the task, or no task is
+  /// given.
   std::string master(CallSite site = CallSite::here()) const;
 
   bool operator==(const TfConfig&) const = default;

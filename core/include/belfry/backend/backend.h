@@ -27,7 +27,8 @@ class ScheduleSource {
   virtual ~ScheduleSource() = default;
 
   /// The seed, and the choices up to now. Called by the thread of a run, after its replicas have
-  /// ended. Throws: std::bad_alloc.
+  /// ended.
+  /// Throws: std::bad_alloc.
   virtual ScheduleReport schedule() const = 0;
 };
 
@@ -76,12 +77,15 @@ class Backend {
   virtual int device_count() const = 0;
   /// The name of device `index`, for which has_device(index) holds.
   virtual DeviceSpec device_spec(int index) const = 0;
-  /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) unless
-  /// has_device(index).
+  /// Device `index`, made on first use.
+  /// Throws: InvalidArgumentError (kUnknownDevice) unless has_device(index).
   virtual Device& device(int index) = 0;
   /// Collectives among `devices`, in this order. May be slow: strategies make a communicator once
-  /// and keep it. Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice, kNoDevices);
-  /// DeviceError; UnsupportedError (kUnsupported) if the devices cannot communicate.
+  /// and keep it.
+  /// Throws:
+  /// - InvalidArgumentError (kDuplicateDevice, kUnknownDevice, kNoDevices);
+  /// - DeviceError;
+  /// - UnsupportedError (kUnsupported) if the devices cannot communicate.
   virtual std::unique_ptr<Communicator> communicator(std::span<const int> devices) = 0;
   /// The executor of the replicas on this backend.
   virtual Executor& executor() = 0;

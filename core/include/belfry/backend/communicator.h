@@ -22,10 +22,13 @@ struct CollectivePart {
 /// position in the list; a *local index* counts the ranks of this process. Each collective is a
 /// single call with the parts of all local members, for grouped launches.
 /// Order: enqueued on each part's stream; the host does not block.
-/// Throws: StructureMismatchError (kStructure) if parts differ in count or type;
-/// InvalidArgumentError (kInvalidArgument, kOutOfBounds, kDType, kIntegerMean, kForeignObject), see
-/// `validate` of belfry/backend/collective.h; UnsupportedError (kUnsupported) for a reduction of an
-/// element type that is not supported; DeviceError. After an error nothing is enqueued.
+/// Throws:
+/// - StructureMismatchError (kStructure) if parts differ in count or type;
+/// - InvalidArgumentError (kInvalidArgument, kOutOfBounds, kDType, kIntegerMean, kForeignObject),
+///   see `validate` of belfry/backend/collective.h;
+/// - UnsupportedError (kUnsupported) for a reduction of an element type that is not supported;
+/// - DeviceError.
+/// After an error nothing is enqueued.
 class Communicator {
  public:
   Communicator() = default;

@@ -94,25 +94,27 @@ class Executor {
   virtual ~Executor() = default;
 
   virtual std::string_view name() const = 0;
-  /// Runs bodies 0 to replicas - 1 until `settle` returns kFinished. Order: blocks the caller.
+  /// Runs bodies 0 to replicas - 1 until `settle` returns kFinished.
+  /// Order: blocks the caller.
   /// Throws, before any body starts: std::bad_alloc, DeviceError (kOutOfMemory), UnsupportedError
   /// (kUnsupported) without threads, or, from executors for one thread at a time, ContextError
-  /// (kStrategyBusy) during another thread's run (SEM-9). Throws, after all have ended: DeviceError
-  /// (kStackOverflow), or the exception of another agent's step.
+  /// (kStrategyBusy) during another thread's run (SEM-9).
+  /// Throws, after all have ended: DeviceError (kStackOverflow), or the exception of another
+  /// agent's step.
   virtual void carry(int replicas, Job& job, const CarryOptions& options) = 0;
   /// Passes `operation` to the sink. No other agent runs before the return.
   virtual void announce(const Operation& operation) = 0;
-  /// Announces a visible operation; the calling agent carries out the operation next. Order: other
-  /// agents may run before the announcement.
+  /// Announces a visible operation; the calling agent carries out the operation next.
+  /// Order: other agents may run before the announcement.
   virtual void step(const Operation& operation) = 0;
   /// Announces `operation` and suspends the calling replica until `gate` is opened.
   /// Throws: ReplicaCancelled after Job::deadlock; std::bad_alloc at once. Context: on a replica.
   virtual void block_until(const Operation& operation, Gate& gate) = 0;
   /// Resumes the replicas that wait at `gate`; in a fixed schedule the lowest id runs first.
   virtual void open(Gate& gate) = 0;
-  /// Whether the caller runs as a replica of this executor, and may therefore block. Throws, from
-  /// executors for one thread at a time: ContextError (kStrategyBusy) on a foreign thread during
-  /// another thread's run (SEM-9).
+  /// Whether the caller runs as a replica of this executor, and may therefore block.
+  /// Throws, from executors for one thread at a time: ContextError (kStrategyBusy) on a foreign
+  /// thread during another thread's run (SEM-9).
   virtual bool on_replica() const = 0;
   /// Ends the calling replica without unwinding: the last resort for a replica that swallows
   /// cancellation. The stack and all objects on the stack are lost; `carry` counts the replica as
@@ -136,8 +138,8 @@ void require_stack_bytes(std::size_t bytes, CallSite site = {});
 
 /// Switches fibers on the calling thread: deterministic, the simulator's default. Answer 0 of the
 /// Chooser means the caller if the caller can continue, else the lowest id that can. With answers
-/// of 0 alone the schedule is serial. The executor is for one calling thread at a time. Throws:
-/// InvalidArgumentError (kInvalidArgument) for a size of stacks out of bounds.
+/// of 0 alone the schedule is serial. The executor is for one calling thread at a time.
+/// Throws: InvalidArgumentError (kInvalidArgument) for a size of stacks out of bounds.
 std::unique_ptr<Executor> make_fiber_executor(const ExecutorParts& parts);
 /// A thread for each replica; threads run in turn, in the same order as the fibers: for debuggers
 /// and for code that must not share a thread. The executor is for one calling thread at a time.

@@ -58,16 +58,18 @@ class ForeignMemoryDevice {
   /// as no allocation of the device. References of commands in flight are no references to the
   /// buffer: the number of references never depends on how far the device is. The owner is released
   /// on a thread of the host, outside of all locks, after the work with the buffer is done.
-  /// Order: the host does not block. Throws: InvalidArgumentError (kForeignObject) for memory that
-  /// the device cannot use; std::bad_alloc.
+  /// Order: the host does not block.
+  /// Throws: InvalidArgumentError (kForeignObject) for memory that the device cannot use;
+  /// std::bad_alloc.
   virtual BufferPtr adopt(ForeignMemory memory, Stream& stream) = 0;
   /// The place of this device's memory.
   virtual MemoryPlace memory_place() const = 0;
   /// The address of a view's elements, for code outside of belfry. The caller has the only
-  /// reference to the buffer, and uses no work of belfry with the buffer from now on. Order: the
-  /// stream `consumer_stream` of a GPU waits for the work of the compute stream; without a number
-  /// no stream waits. For memory of the host the host blocks until the work of the compute stream
-  /// is done. Throws: InvalidArgumentError; DeviceError, also for failed work.
+  /// reference to the buffer, and uses no work of belfry with the buffer from now on.
+  /// Order: the stream `consumer_stream` of a GPU waits for the work of the compute stream; without
+  /// a number no stream waits. For memory of the host the host blocks until the work of the compute
+  /// stream is done.
+  /// Throws: InvalidArgumentError; DeviceError, also for failed work.
   virtual void* lend(const BufferView& view, std::optional<std::int64_t> consumer_stream) = 0;
 };
 

@@ -16,8 +16,8 @@ namespace belfry {
 class HostBackend final : public Backend {
  public:
   /// Without devices, the backend is for a process of a MultiWorkerMirroredStrategy whose replicas
-  /// are all in other processes (SEM-238). Throws: InvalidArgumentError (kNoDevices) for fewer than
-  /// 0.
+  /// are all in other processes (SEM-238).
+  /// Throws: InvalidArgumentError (kNoDevices) for fewer than 0.
   explicit HostBackend(int devices = 1);
   ~HostBackend() override;
 

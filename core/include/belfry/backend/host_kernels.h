@@ -12,7 +12,8 @@ namespace belfry {
 
 /// Runs a kernel on host memory: the reference implementation. Every backend reproduces the bits.
 /// Operations and their order are fixed (see `element_ops.h`): results are the same on every
-/// machine and compiler. Blocks until done. Throws: for kUser, the exceptions of the body.
+/// machine and compiler. Blocks until done.
+/// Throws: for kUser, the exceptions of the body.
 void run_on_host(const KernelCall& call);
 
 /// The first position in the index of a kGatherRows or kScatterRows call with an index outside the

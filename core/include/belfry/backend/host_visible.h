@@ -20,13 +20,13 @@ class HostVisibleDevice {
 
   /// The address of a view's elements, for reads of the host; null for no elements. The address is
   /// valid as long as the caller has a reference to the buffer, and no work writes the buffer.
-  /// Order: blocks the host until the compute stream has done its present work. Throws: as
-  /// Stream::read.
+  /// Order: blocks the host until the compute stream has done its present work.
+  /// Throws: as Stream::read.
   virtual const std::byte* read_in_place(const BufferView& view) = 0;
   /// The address of the elements of a buffer that is new, and that no work uses. The host writes
-  /// all elements before the first work with the buffer; they count as written from now on. Order:
-  /// the host does not block. Throws: InvalidArgumentError for a view that is not in the buffer;
-  /// std::bad_alloc.
+  /// all elements before the first work with the buffer; they count as written from now on.
+  /// Order: the host does not block.
+  /// Throws: InvalidArgumentError for a view that is not in the buffer; std::bad_alloc.
   virtual std::byte* fill_in_place(const BufferView& view) = 0;
 };
 

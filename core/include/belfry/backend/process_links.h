@@ -47,10 +47,13 @@ class ProcessLinks {
   /// Makes a communicator over the devices of all processes: process after process, and in a
   /// process in the order of `devices`, the devices of the offer.
   /// Order: blocks the host until all processes with devices have called.
-  /// Throws: UnsupportedError (kUnsupported) if the devices cannot be joined; ProcessLostError
-  /// (kProcessLost) if a process is known to be lost; DeviceError (kDeviceLost), also after the
-  /// time limit of the backend or the deadline of the group. Waits of the host for work behind a
-  /// collective of the communicator throw the same two errors for a lost process (SEM-217).
+  /// Throws:
+  /// - UnsupportedError (kUnsupported) if the devices cannot be joined;
+  /// - ProcessLostError (kProcessLost) if a process is known to be lost;
+  /// - DeviceError (kDeviceLost), also after the time limit of the backend or the deadline of the
+  ///   group.
+  /// Waits of the host for work behind a collective of the communicator throw the same two errors
+  /// for a lost process (SEM-217).
   virtual std::unique_ptr<Communicator> join(std::span<const int> devices,
                                              const ProcessJoin& all) = 0;
 };

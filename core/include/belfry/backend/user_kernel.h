@@ -64,10 +64,11 @@ class UserKernel {
   /// The number of operands with this mode.
   std::size_t count(OperandMode mode) const;
 
-  /// Computes on host memory. For a kernel with `on_host`. Throws: the exceptions of the body.
+  /// Computes on host memory. For a kernel with `on_host`.
+  /// Throws: the exceptions of the body.
   virtual void on_host(const KernelCall& call) const = 0;
-  /// Enqueues on `stream`, whose GPU is current. For a kernel with `on_cuda`. Throws: the
-  /// exceptions of the body.
+  /// Enqueues on `stream`, whose GPU is current. For a kernel with `on_cuda`.
+  /// Throws: the exceptions of the body.
   virtual void on_cuda(NativeStream stream, const KernelCall& call) const = 0;
 
  private:
@@ -84,15 +85,18 @@ inline bool updates_output(const KernelCall& call, std::size_t output) {
          (call.user != nullptr && call.user->mode_of_output(output) == OperandMode::kUpdates);
 }
 
-/// Before a launch on a device of the host. Throws: UnsupportedError (kUnsupported) for a user's
-/// kernel without `on_host`, with the function to write.
+/// Before a launch on a device of the host.
+/// Throws: UnsupportedError (kUnsupported) for a user's kernel without `on_host`, with the function
+/// to write.
 void require_on_host(const UserKernel& user, CallSite site);
 
 /// Runs `on_host` of a kUser call. No context is current in the body, and calls of belfry are
-/// refused (SEM-172). Throws: the exceptions of the body.
+/// refused (SEM-172).
+/// Throws: the exceptions of the body.
 void run_user_kernel(const KernelCall& call);
-/// Runs `on_cuda` of a kUser call in the same way. Throws: also UnsupportedError (kUnsupported) for
-/// a kernel without `on_cuda`, with the function to write.
+/// Runs `on_cuda` of a kUser call in the same way.
+/// Throws: also UnsupportedError (kUnsupported) for a kernel without `on_cuda`, with the function
+/// to write.
 void enqueue_user_kernel(const KernelCall& call, NativeStream stream);
 
 /// The exception of a body, for the host wait that throws the exception. An error of belfry gets

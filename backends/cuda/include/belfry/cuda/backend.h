@@ -55,8 +55,8 @@ class Backend final : public belfry::Backend, public ProcessLinks {
   std::vector<std::byte> offer(std::span<const int> devices, bool leads) override;
   std::unique_ptr<Communicator> join(std::span<const int> devices, const ProcessJoin& all) override;
 
-  /// The CUDA number of the GPU that does the work of device `index`. Throws: InvalidArgumentError
-  /// (kUnknownDevice).
+  /// The CUDA number of the GPU that does the work of device `index`.
+  /// Throws: InvalidArgumentError (kUnknownDevice).
   int gpu(int index) const;
   /// Counters of the calls to the GPUs so far.
   Statistics statistics() const;

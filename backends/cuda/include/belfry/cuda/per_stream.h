@@ -58,9 +58,10 @@ namespace cuda {
 /// Context: the body of a kernel for GPUs, on the thread that called the body. On the simulated
 /// driver `on_host` stands for this body, and needs no handles.
 /// Order: enqueues nothing. The host waits for other bodies that use the objects of the stream.
-/// Throws: ContextError (kWrongContext) outside of `on_cuda`; InvalidArgumentError (kForeignObject)
-/// for a stream that is not the body's; the exceptions of the constructor, after which the next
-/// call makes the object.
+/// Throws:
+/// - ContextError (kWrongContext) outside of `on_cuda`;
+/// - InvalidArgumentError (kForeignObject) for a stream that is not the body's;
+/// - the exceptions of the constructor, after which the next call makes the object.
 template <class T>
 T& per_stream(CUstream_st* stream) {
   static_assert(std::constructible_from<T, CUstream_st*> || std::default_initializable<T>,

@@ -37,7 +37,8 @@ class Backend final : public belfry::Backend {
   /// - InvalidArgumentError (kNoDevices): 0 devices, or fewer;
   /// - InvalidArgumentError (kInvalidArgument): an option out of the range that Options names.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
-  /// With a Chooser or an observer of the caller's. Takes 0 devices (SEM-238). Throws: the same.
+  /// With a Chooser or an observer of the caller's. Takes 0 devices (SEM-238).
+  /// Throws: the same.
   Backend(const Options& options, const Attachments& attached, CallSite site = CallSite::here());
   ~Backend() override;
 

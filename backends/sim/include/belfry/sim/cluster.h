@@ -82,7 +82,8 @@ class Host {
   virtual Backend& backend() = 0;  ///< The devices of the host.
   /// Variables of the host's environment, empty at the start of a run.
   virtual std::map<std::string, std::string>& environment() = 0;
-  /// Gives way: other hosts may run first. Order: a step of the schedule.
+  /// Gives way: other hosts may run first.
+  /// Order: a step of the schedule.
   virtual void yield() = 0;
 };
 

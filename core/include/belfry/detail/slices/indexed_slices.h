@@ -68,8 +68,9 @@ void require_slice_reduction(ReduceOp op, DType dtype, CallSite site);
 
 }  // namespace detail
 
-/// Makes slices, and checks the shapes. Throws: InvalidArgumentError (kShape) unless k slices have
-/// k indices and the row extents of the dense tensor.
+/// Makes slices, and checks the shapes.
+/// Throws: InvalidArgumentError (kShape) unless k slices have k indices and the row extents of the
+/// dense tensor.
 template <Element T>
 IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, Shape dense_shape,
                                 CallSite site = CallSite::here()) {
@@ -79,8 +80,9 @@ IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, 
 
 /// The dense tensor, on the device of the slices. Slices of one row are added in the order of the
 /// slices.
-/// Order: enqueued on the device. Throws: InvalidArgumentError (kShape) as `indexed_slices`,
-/// (kDType) for slices of bool; DeviceError (kOutOfMemory).
+/// Order: enqueued on the device.
+/// Throws: InvalidArgumentError (kShape) as `indexed_slices`, (kDType) for slices of bool;
+/// DeviceError (kOutOfMemory).
 template <Element T>
 Tensor<T> to_dense(const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
   detail::require_slices(slices.values.shape(), slices.indices.shape(), slices.dense_shape, site);
@@ -95,13 +97,15 @@ Tensor<T> to_dense(const IndexedSlices<T>& slices, CallSite site = CallSite::her
 }
 
 /// The same slices on the device of `target`.
-/// Order: copies are enqueued. Throws: as Tensor::copy_to.
+/// Order: copies are enqueued.
+/// Throws: as Tensor::copy_to.
 template <Element T>
 IndexedSlices<T> copy_to(const IndexedSlices<T>& slices, Placement target) {
   return {slices.values.copy_to(target), slices.indices.copy_to(target), slices.dense_shape};
 }
 
-/// The same rows, with every value divided by `divisor`. Order, Throws: as `divide`.
+/// The same rows, with every value divided by `divisor`.
+/// Order, Throws: as `divide`.
 template <Element T>
 IndexedSlices<T> operator/(const IndexedSlices<T>& slices,
                            detail::NumberOperand<std::type_identity_t<T>> divisor) {
@@ -110,9 +114,12 @@ IndexedSlices<T> operator/(const IndexedSlices<T>& slices,
 
 /// The slices of all `parts`, one part after another: the sum of the parts, since `to_dense` adds
 /// slices of equal index.
-/// Order: enqueued on the device of the parts. Throws: StructureMismatchError (kStructure) if dense
-/// shapes differ; InvalidArgumentError (kShape) for an empty list, (kForeignObject) for parts on
-/// different devices; DeviceError (kOutOfMemory).
+/// Order: enqueued on the device of the parts.
+/// Throws:
+/// - StructureMismatchError (kStructure) if dense shapes differ;
+/// - InvalidArgumentError (kShape) for an empty list, (kForeignObject) for parts on different
+///   devices;
+/// - DeviceError (kOutOfMemory).
 template <Element T>
 IndexedSlices<T> concatenate(const std::vector<IndexedSlices<T>>& parts,
                              CallSite site = CallSite::here()) {

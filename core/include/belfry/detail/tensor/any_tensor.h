@@ -32,8 +32,9 @@ std::string to_string(const Placement& placement);
 /// Throws: ContextError (kWrongContext) outside every strategy.
 Placement current_placement(CallSite site = CallSite::here());
 
-/// The device of a placement. Throws: InvalidArgumentError (kUnknownDevice) if the backend lacks
-/// the device; ReplicaCancelled in a replica of a failed run (SEM-7).
+/// The device of a placement.
+/// Throws: InvalidArgumentError (kUnknownDevice) if the backend lacks the device; ReplicaCancelled
+/// in a replica of a failed run (SEM-7).
 Device& device_of(const Placement& placement);
 
 /// A tensor with an element type known at run time; `Tensor<T>` wraps an AnyTensor. A value: copies
@@ -44,14 +45,17 @@ class AnyTensor {
  public:
   AnyTensor() = default;
 
-  /// A tensor with undefined contents. Throws: DeviceError (kOutOfMemory); InvalidArgumentError
-  /// (kUnknownDevice) for a placement without a device.
+  /// A tensor with undefined contents.
+  /// Throws: DeviceError (kOutOfMemory); InvalidArgumentError (kUnknownDevice) for a placement
+  /// without a device.
   static AnyTensor allocate(DType dtype, Shape shape, Placement placement);
   /// A tensor with a copy of host memory: `shape.count()` elements, row-major.
-  /// Order: enqueued; `data` may be reused at once. Throws: as allocate.
+  /// Order: enqueued; `data` may be reused at once.
+  /// Throws: as allocate.
   static AnyTensor from_host(DType dtype, Shape shape, const void* data, Placement placement,
                              CallSite site = {});
-  /// A tensor over `view`. Throws: InternalError unless `view` has `shape.count()` elements.
+  /// A tensor over `view`.
+  /// Throws: InternalError unless `view` has `shape.count()` elements.
   AnyTensor(BufferView view, Shape shape, Placement placement);
 
   /// Whether the tensor has no storage.
@@ -62,10 +66,11 @@ class AnyTensor {
   const BufferView& view() const { return view_; }           ///< The range of the buffer.
   std::size_t bytes() const { return view_.bytes(); }        ///< The size of all elements.
 
-  /// Copies the elements, bytes() bytes, to host memory. Order: blocks the host until the elements
-  /// are computed. Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed
-  /// tensor; DeviceError (kOutOfBounds, kUninitialised, kDeadlock, kDeviceLost) if the work that
-  /// computes the elements failed (SEM-73 to SEM-75).
+  /// Copies the elements, bytes() bytes, to host memory.
+  /// Order: blocks the host until the elements are computed.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed tensor; DeviceError
+  /// (kOutOfBounds, kUninitialised, kDeadlock, kDeviceLost) if the work that computes the elements
+  /// failed (SEM-73 to SEM-75).
   void read(void* to, CallSite site = {}) const;
   /// A copy on another device of the same backend, or this tensor if `target` is its placement.
   /// Order: the target's compute stream waits for the source's compute stream, and later work of
@@ -73,7 +78,8 @@ class AnyTensor {
   /// Throws: InvalidArgumentError (kForeignObject) for another backend, (kUnknownDevice),
   /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
   AnyTensor copy_to(Placement target, CallSite site = {}) const;
-  /// The same storage with another shape. Order: enqueues nothing.
+  /// The same storage with another shape.
+  /// Order: enqueues nothing.
   /// Throws: InvalidArgumentError (kShape) if the numbers of elements differ.
   AnyTensor reshaped(Shape shape, CallSite site = CallSite::here()) const;
   /// Whether a different tensor, view or command uses the storage, too; memory of the program's own
@@ -83,8 +89,8 @@ class AnyTensor {
   /// Whether the storage is memory of the program's own (Tensor::over).
   bool is_foreign() const { return view_.buffer != nullptr && view_.buffer->is_foreign(); }
   /// The view for writing. Shared storage is first replaced by storage of this tensor alone: a copy
-  /// if `keep`, else undefined contents. Memory of the program's own is never replaced. Order: the
-  /// copy is enqueued.
+  /// if `keep`, else undefined contents. Memory of the program's own is never replaced.
+  /// Order: the copy is enqueued.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed tensor, and for
   /// memory of the program's own that is read-only or has a second handle; DeviceError
   /// (kOutOfMemory).
@@ -103,11 +109,13 @@ class AnyTensor {
 std::string to_string(const AnyTensor& tensor);
 
 namespace detail {
-/// A copy with storage of its own, on the tensor's device. Order: enqueued. Throws: as
-/// AnyTensor::allocate.
+/// A copy with storage of its own, on the tensor's device.
+/// Order: enqueued.
+/// Throws: as AnyTensor::allocate.
 AnyTensor own_copy(const AnyTensor& tensor);
 /// Replaces a tensor over memory of the program's own by a copy: strategies keep no memory of the
-/// program (SEM-180). Order, Throws: as own_copy.
+/// program (SEM-180).
+/// Order, Throws: as own_copy.
 void part_from_program(AnyTensor& tensor);
 
 template <>

@@ -18,7 +18,8 @@ namespace belfry {
 
 namespace detail {
 
-/// The axis, counted from 0. Throws: InvalidArgumentError (kShape) if the shape lacks the axis.
+/// The axis, counted from 0.
+/// Throws: InvalidArgumentError (kShape) if the shape lacks the axis.
 int axis_of(const Shape& shape, Axis axis, std::string_view what, CallSite site);
 /// The product of the extents of axes `begin` to before `end`, at most the largest 64-bit number. A
 /// larger product needs an extent of 0 elsewhere in the shape.

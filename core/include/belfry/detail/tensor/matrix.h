@@ -99,8 +99,9 @@ void scatter_add_rows(Tensor<T>& table, const Tensor<I>& indices, const Tensor<T
 }
 
 /// The column of the largest element of each row, the first if several are equal: [r, c] to r
-/// numbers. Order: blocks the host. Throws: InvalidArgumentError (kShape) unless `x` is a matrix
-/// with columns; as Tensor::to_host.
+/// numbers.
+/// Order: blocks the host.
+/// Throws: InvalidArgumentError (kShape) unless `x` is a matrix with columns; as Tensor::to_host.
 template <Element T>
 std::vector<std::int64_t> argmax_rows(const Tensor<T>& x, CallSite site = CallSite::here()) {
   if (x.shape().rank() != 2 || x.shape().extent(1) == 0) {

@@ -13,9 +13,10 @@
 /// an offset beyond the elements of earlier draws.
 ///
 /// Order: enqueued on the compute stream of the device; the host does not block.
-/// Throws: ContextError (kWrongContext) if no device is current and no placement is given;
-/// InvalidArgumentError (kUnknownDevice) for a placement without a device; DeviceError
-/// (kOutOfMemory).
+/// Throws:
+/// - ContextError (kWrongContext) if no device is current and no placement is given;
+/// - InvalidArgumentError (kUnknownDevice) for a placement without a device;
+/// - DeviceError (kOutOfMemory).
 namespace belfry {
 
 /// Uniform in [0, 1).

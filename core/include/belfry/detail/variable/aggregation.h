@@ -25,8 +25,8 @@ enum class Aggregation : std::uint8_t {
 /// `none`, `sum`, `mean`, `only-first` or `other`.
 std::string to_string(Aggregation aggregation);
 
-/// The aggregation that reduces with `op`. Throws: InvalidArgumentError (kInvalidArgument) for a
-/// number that stands for no operator.
+/// The aggregation that reduces with `op`.
+/// Throws: InvalidArgumentError (kInvalidArgument) for a number that stands for no operator.
 Aggregation aggregation_of(ReduceOp op, CallSite site = CallSite::here());
 
 /// When the components of a variable are combined (SEM-45, SEM-51).

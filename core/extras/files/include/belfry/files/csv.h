@@ -60,19 +60,22 @@ class CsvTable {
   std::int64_t num_columns() const { return static_cast<std::int64_t>(header_.size()); }
   /// The names of the columns; empty strings without a header.
   const std::vector<std::string>& header() const { return header_; }
-  /// The number of the column with this name, from 0. Throws: InvalidArgumentError
-  /// (kInvalidArgument) for a missing name, and for a name of several columns.
+  /// The number of the column with this name, from 0.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a missing name, and for a name of several
+  /// columns.
   std::int64_t column(std::string_view name, CallSite site = CallSite::here()) const;
 
-  /// A field without its quotes; rows and columns are numbered from 0. Throws: InvalidArgumentError
-  /// (kOutOfBounds) for a missing row or column.
+  /// A field without its quotes; rows and columns are numbered from 0.
+  /// Throws: InvalidArgumentError (kOutOfBounds) for a missing row or column.
   std::string_view text(std::int64_t row, std::int64_t column,
                         CallSite site = CallSite::here()) const;
   /// The numbers of columns `begin` to before `end`, as an array [num_rows(), end - begin]. A
   /// number may have a sign, `+` or `-`. Booleans are 0, 1, false or true.
-  /// Throws: InvalidArgumentError (kFileFormat) with the place of the first field without a number
-  /// of type T, or of the first empty field if CsvOptions::missing has no value; (kOutOfBounds) for
-  /// missing columns; (kInvalidArgument) if CsvOptions::missing is no number of type T.
+  /// Throws:
+  /// - InvalidArgumentError (kFileFormat) with the place of the first field without a number of
+  ///   type T, or of the first empty field if CsvOptions::missing has no value;
+  /// - InvalidArgumentError (kOutOfBounds) for missing columns;
+  /// - InvalidArgumentError (kInvalidArgument) if CsvOptions::missing is no number of type T.
   template <Element T>
   HostArray numbers(std::int64_t begin, std::int64_t end, CallSite site = CallSite::here()) const {
     return parse_numbers(dtype_of<T>(), range(begin, end, site), site);
@@ -81,7 +84,8 @@ class CsvTable {
   HostArray numbers(CallSite site = CallSite::here()) const {
     return numbers<T>(0, num_columns(), site);
   }
-  /// The numbers of a column, as an array [num_rows()]. Throws: as numbers, and as column.
+  /// The numbers of a column, as an array [num_rows()].
+  /// Throws: as numbers, and as column.
   template <Element T>
   HostArray numbers_of(std::int64_t column, CallSite site = CallSite::here()) const {
     const HostArray array = numbers<T>(column, column + 1, site);
@@ -92,9 +96,10 @@ class CsvTable {
   HostArray numbers_of(std::string_view name, CallSite site = CallSite::here()) const {
     return numbers_of<T>(column(name, site), site);
   }
-  /// The numbers of the columns with these names, in the order of `names`, as an array
-  /// [num_rows(), names.size()]. Throws: as numbers, and as column; InvalidArgumentError
-  /// (kInvalidArgument) for a name twice in `names`, and for no names.
+  /// The numbers of the columns with these names, in the order of `names`, as an array [num_rows(),
+  /// names.size()].
+  /// Throws: as numbers, and as column; InvalidArgumentError (kInvalidArgument) for a name twice in
+  /// `names`, and for no names.
   template <Element T>
   HostArray columns(const std::vector<std::string>& names, CallSite site = CallSite::here()) const {
     return parse_numbers(dtype_of<T>(), named(names, site), site);
@@ -131,9 +136,16 @@ template <>
 inline constexpr bool kPrints<CsvOptions> = true;
 }  // namespace detail
 
-/// Reads a file. Throws: InvalidArgumentError (kFileFormat) with the file, the line and the column
-/// (in bytes) of the fault, or with the reason for a file that cannot be read; (kInvalidArgument)
-/// for a quote or a line end as the separator, and for a negative number of lines to skip.
+/// Reads a file of separated values:
+///
+///   const CsvTable people = read_csv("people.csv", {.has_header = true});
+///   const Dataset<double> ages = people.numbers_of<double>("age").elements<double>();
+///
+/// Throws:
+/// - InvalidArgumentError (kFileFormat) with the file, the line and the column (in bytes) of the
+///   fault, or with the reason for a file that cannot be read;
+/// - InvalidArgumentError (kInvalidArgument) for a quote or a line end as the separator, and for a
+///   negative number of lines to skip.
 CsvTable read_csv(const std::string& path, CsvOptions options = {},
                   CallSite site = CallSite::here());
 /// read_csv for a stream; `name` stands for the file in messages.

@@ -23,8 +23,9 @@ namespace belfry {
 /// contents of a file. Elements never change, and copies share them.
 class HostArray {
  public:
-  /// An array of the elements in `bytes`. Throws: InvalidArgumentError (kShape) if the size is not
-  /// that of the shape, (kInvalidArgument) for a boolean other than 0 and 1.
+  /// An array of the elements in `bytes`.
+  /// Throws: InvalidArgumentError (kShape) if the size is not that of the shape, (kInvalidArgument)
+  /// for a boolean other than 0 and 1.
   HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes,
             CallSite site = CallSite::here());
 
@@ -32,18 +33,21 @@ class HostArray {
   const Shape& shape() const { return shape_; }                 ///< The extents.
   std::span<const std::byte> bytes() const { return *bytes_; }  ///< All elements, row-major.
 
-  /// Element `index` in row-major order. Throws: InvalidArgumentError (kDType, kOutOfBounds).
+  /// Element `index` in row-major order.
+  /// Throws: InvalidArgumentError (kDType, kOutOfBounds).
   template <Element T>
   T at(std::int64_t index, CallSite site = CallSite::here()) const {
     require(dtype_of<T>(), index, 1, site);
     return load<T>(index);
   }
-  /// All elements in row-major order. Throws: InvalidArgumentError (kDType).
+  /// All elements in row-major order.
+  /// Throws: InvalidArgumentError (kDType).
   template <Element T>
   std::vector<T> values(CallSite site = CallSite::here()) const {
     return slice<T>(0, shape_.count(), site);
   }
-  /// The elements of a rank-1 array. Throws: InvalidArgumentError (kDType, kShape).
+  /// The elements of a rank-1 array.
+  /// Throws: InvalidArgumentError (kDType, kShape).
   template <Element T>
   Dataset<T> elements(CallSite site = CallSite::here()) const {
     require_rank(true, dtype_of<T>(), site);
@@ -52,7 +56,8 @@ class HostArray {
     };
     return Dataset<T>::tabulate(shape_.count(), element).named(words());
   }
-  /// The elements of each index of the first axis. Throws: InvalidArgumentError (kDType, kShape).
+  /// The elements of each index of the first axis.
+  /// Throws: InvalidArgumentError (kDType, kShape).
   template <Element T>
   Dataset<std::vector<T>> rows(CallSite site = CallSite::here()) const {
     require_rank(false, dtype_of<T>(), site);

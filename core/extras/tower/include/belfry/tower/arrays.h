@@ -15,7 +15,8 @@
 /// Datasets of several arrays, for `belfry/tower.h`.
 namespace belfry::tower::detail {
 
-/// The common length. Throws: InvalidArgumentError (kShape) for different lengths, or no arrays.
+/// The common length.
+/// Throws: InvalidArgumentError (kShape) for different lengths, or no arrays.
 std::int64_t common_length(const std::vector<std::size_t>& lengths, CallSite site);
 
 /// The elements of equal index. `Arrays` is a tuple or pair of vectors.

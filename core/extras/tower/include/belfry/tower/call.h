@@ -57,7 +57,8 @@ void require_current(const ReplicaContext& tower, CallSite site);
 }  // namespace detail
 
 /// A strategy, by name or by the current context, and the place of the call, for scopes and
-/// variables. Throws: ContextError (kWrongContext) for the context of a waiting tower.
+/// variables.
+/// Throws: ContextError (kWrongContext) for the context of a waiting tower.
 struct Around {
   /// Any of the three names the strategy.
   Around(Strategy& of, CallSite where = CallSite::here())  // NOLINT: implicit.
@@ -73,7 +74,8 @@ struct Around {
   CallSite site;       ///< The call.
 };
 
-/// A reduction by its name or as a ReduceOp. Throws: InvalidArgumentError (kInvalidArgument).
+/// A reduction by its name or as a ReduceOp.
+/// Throws: InvalidArgumentError (kInvalidArgument).
 struct Method {
   /// The operator itself.
   Method(ReduceOp reduction) : op(reduction) {}  // NOLINT: implicit.

@@ -66,8 +66,8 @@ template <class T>
 Dataset<T> experimental_make_numpy_dataset(Strategy&, std::vector<T> elements) {
   return Dataset<T>::from(std::move(elements));
 }
-/// Element k has element k of each vector. Throws: InvalidArgumentError (kShape) for vectors of
-/// different lengths.
+/// Element k has element k of each vector.
+/// Throws: InvalidArgumentError (kShape) for vectors of different lengths.
 template <class... T>
 Dataset<std::tuple<T...>> experimental_make_numpy_dataset(Strategy&,
                                                           std::tuple<std::vector<T>...> arrays,
