@@ -1,35 +1,65 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The program of the page on several hosts: the place of a process, from environments of launchers.
+// A training on two hosts, from the start of its processes on. Each process learns its number from
+// its launcher, takes its share of the devices of its host, and trains with the others. A simulated
+// cluster plays the hosts and the launcher; the last part shows starts that go wrong.
+#include <belfry/belfry.h>
 #include <belfry/cluster_environment.h>
 #include <belfry/device_share.h>
-#include <belfry/error.h>
 #include <belfry/sim/cluster.h>
 
 #include <unistd.h>
 
 #include <iostream>
+#include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 using namespace belfry;
 
 namespace {
 
+// [process]
+// The program of a process. A host has four devices, and runs two processes.
+std::string train(const Environment& environment, Backend& backend, ProcessGroup& group) {
+  const ProcessIdentity here = resolve(environment);
+  std::vector<DeviceSpec> own;
+  for (const int device : devices_of_process(
+           {.local_rank = here.numbers.local_rank, .per_process = 2, .on_host = 4})) {
+    own.push_back(backend.device_spec(device));
+  }
+  MultiWorkerMirroredStrategy strategy{backend, group, {.devices = own}};
+  const PerReplica<double> sums =
+      strategy.run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1.0); });
+
+  std::ostringstream text;
+  text << here << ": " << own[0].type << ':' << own[0].index << " and " << own[1].type << ':'
+       << own[1].index << ", " << *sums.begin() << " replicas";
+  return text.str();
+}
+// [process]
+
+void train_on_two_hosts() {
+  // [cluster]
+  std::vector<std::string> lines(4);
+  sim::Cluster cluster{{.hosts = 4, .devices = 4, .seed = 7}};  // A simulated host per process.
+  cluster.run([&](sim::Host& host) {
+    const int rank = host.group().rank();
+    host.environment() = {{"RANK", std::to_string(rank)},
+                          {"WORLD_SIZE", "4"},
+                          {"LOCAL_RANK", std::to_string(rank % 2)}};
+    lines[rank] = train(host.environment(), host.backend(), host.group());
+  });
+  for (const std::string& line : lines) std::cout << line << '\n';
+  // [cluster]
+}
+
 // [environ]
 ProcessIdentity place_of_this_process() { return resolve(environment_from(environ)); }
 // [environ]
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "here") {
-    std::cout << place_of_this_process() << '\n';
-    return 0;
-  }
-  std::cout << "== launchers\n";
+void start_by_other_launchers() {
   // [launchers]
   const Environment of_mpirun{{"OMPI_COMM_WORLD_RANK", "2"},
                               {"OMPI_COMM_WORLD_SIZE", "4"},
@@ -45,37 +75,31 @@ int main(int argc, char** argv) {
   std::cout << resolve(of_mpirun, ProcessNumbers{.rank = 0, .size = 2}) << '\n';
   std::cout << resolve(Environment{}) << '\n';
   // [launchers]
+}
 
+// The message of a group over MPI to a process that MPI numbers 0 of 1.
+std::string error_of_start(const Environment& environment) {
+  try {
+    require_same_process(environment, 0, 1);
+  } catch (const InvalidArgumentError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "here") {
+    std::cout << place_of_this_process() << '\n';
+    return 0;
+  }
   std::cout << "== cluster\n";
-  // [cluster]
-  std::vector<std::string> lines(2);
-  sim::Cluster cluster{{.hosts = 2, .seed = 7}};
-  cluster.run([&](sim::Host& host) {
-    const int rank = host.group().rank();
-    host.environment() = {{"RANK", std::to_string(rank)}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}};
-    lines[rank] = to_string(resolve(host.environment()));
-  });
-  for (const std::string& line : lines) std::cout << line << '\n';
-  // [cluster]
-
-  std::cout << "== devices\n";
-  // [devices]
-  for (const int device : devices_of_process(
-           {.local_rank = worker.numbers.local_rank, .per_process = 2, .on_host = 4})) {
-    std::cout << "device " << device << '\n';
-  }
-  // [devices]
-
-  const Environment of_torchrun{{"RANK", "1"}, {"WORLD_SIZE", "4x"}, {"LOCAL_RANK", "1"}};
-  for (const char* size : {"4x", "4"}) {
-    Environment environment = of_torchrun;
-    environment["WORLD_SIZE"] = size;
-    std::cout << (size == std::string_view("4") ? "== group\n" : "== value\n");
-    try {
-      require_same_process(environment, 0, 1);
-    } catch (const InvalidArgumentError& error) {
-      std::cout << error.what() << '\n';
-    }
-  }
-  return 0;
+  train_on_two_hosts();
+  std::cout << "== launchers\n";
+  start_by_other_launchers();
+  std::cout << "== value\n";  // A mistake in the script of the job.
+  std::cout << error_of_start({{"RANK", "1"}, {"WORLD_SIZE", "4x"}, {"LOCAL_RANK", "1"}}) << '\n';
+  std::cout << "== group\n";  // A program for MPI, started by torchrun.
+  std::cout << error_of_start({{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}}) << '\n';
 }
