@@ -10,7 +10,12 @@
 namespace belfry {
 
 // Worker 0's list has the larger sizes first. The list of each later worker is rotated by the
-// number of replicas of a worker: in each step all workers together go once through the list.
+// number of replicas of a worker: in each step all workers together go once through the list. For a
+// batch of 10 and 2 workers of 2 replicas:
+//
+//               step 1    step 2
+//   worker 0     3 3       2 2
+//   worker 1     2 2       3 3
 std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global_batch, int num_workers,
                                                  int replicas_per_worker, int worker,
                                                  CallSite site) {

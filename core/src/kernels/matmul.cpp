@@ -12,10 +12,15 @@
 #include <memory>
 #include <type_traits>
 
-// How the product works. Blocks of both factors are packed, in the type of the additions, in the
-// order in which the tile kernel reads: packing transposes and converts. Unfinished sums of
-// elements lie in the output, or in a panel if the output has 16-bit or 8-bit elements. Each
-// element is a single left fold.
+// The product goes block by block, so that the blocks in use fit into caches: blocks of 96 rows of
+// the left factor and 512 columns of the right, 256 terms of each sum at a time. A product of 200 x
+// 300 by 300 x 600, for example, has 3 x 2 blocks of rows and columns, each in two parts of 256 and
+// 44 terms. Both blocks are packed first: transposed, converted to the type of the additions, and
+// in the order in which the tile kernel reads.
+//
+// Invariant: an element's sum has the terms of all parts so far, in ascending order. It is a single
+// left fold, as in three plain loops. Unfinished sums lie in the output, or in a panel if the
+// output has 16-bit or 8-bit elements.
 namespace belfry::kernels {
 namespace {
 

@@ -16,8 +16,9 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-/// A set of bytes as sorted, disjoint ranges that never touch. Most sets are a single range: a
-/// sorted vector is faster than a tree.
+/// A set of bytes as sorted, disjoint ranges that never touch: 0 to 4 and 8 to 12, and with 4 to 8
+/// the single range 0 to 12. Most sets are a single range, and a sorted vector is faster than a
+/// tree.
 class RangeSet {
  public:
   /// Forgets earlier calls of make_room.

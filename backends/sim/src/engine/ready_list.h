@@ -10,8 +10,9 @@ namespace belfry::engine {
 
 class CommandQueue;
 
-/// The queues with a runnable head. Position 0 became runnable first if only position 0 is ever
-/// taken; taking another position moves the first queue there. Every operation takes constant time.
+/// The queues with a runnable head. Every operation takes constant time: taking a queue moves the
+/// first queue into the gap. A B C D without C is B A D; as long as only position 0 is taken, the
+/// queues are in the order in which they became runnable.
 class ReadyList {
  public:
   std::uint32_t size() const { return static_cast<std::uint32_t>(queues_.size() - first_); }

@@ -20,10 +20,11 @@ std::size_t departures_in(const Answers& answers);
 /// nothing if the outcome is not the wanted outcome.
 using AnswerTrial = std::function<std::optional<Answers>(const Answers& answers)>;
 
-/// Answers of a trial with as few departures from the serial schedule as a greedy search finds:
-/// groups of departures, from half of all down to single departures, become 0, the last group
-/// first, as long as the trial succeeds. `answers` are of a run with the wanted outcome. Makes at
-/// most `most_trials` trials.
+/// Answers with as few departures from the serial schedule as a greedy search finds, and with the
+/// wanted outcome, like `answers`. Groups of departures become 0, the last group first, and stay 0
+/// if the trial succeeds; groups are half of all departures at first, then a quarter, down to
+/// single departures. If 2 0 1 1 0 3 needs the last answer alone, trials are 2 0 1 0 0 0, which
+/// fails, 0 0 0 1 0 3, then 0 0 0 0 0 3. Makes at most `most_trials` trials.
 Answers shrunk(Answers answers, int most_trials, const AnswerTrial& trial);
 
 }  // namespace belfry::sim

@@ -26,9 +26,11 @@ struct HostAgent {
                                             ///< before a variable that this replica has taken.
 };
 
-/// The order of host agents in every schedule. Phases follow each other: the caller goes on only
-/// while all replicas of a run are at a merge or have ended. In a phase the steps of each replica
-/// are in order, and the making of a variable comes before its use. Nothing else is in order.
+/// The order of host agents in every schedule. A phase is the time between two points at which all
+/// replicas of a run stand still: at a merge, or ended. Phases follow each other, because the
+/// caller goes on only there. In a phase the steps of each replica are in order, and the making of
+/// a variable comes before its use. Nothing else is in order: step 2 of replica 0 in phase 3 comes
+/// after all of phase 2, and has no order with replica 1's steps of phase 3.
 class HostOrder {
  public:
   explicit HostOrder(Lane& lanes) : lanes_(lanes) { change_phase(); }

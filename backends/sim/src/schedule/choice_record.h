@@ -10,8 +10,11 @@
 
 namespace belfry::sim {
 
-/// The choices of a run, two bytes each for small counts. Keeps the first choices, up to a limit
-/// and while memory is available.
+/// The first choices of a run, up to a limit and while memory is available. A choice takes a word
+/// of 16 bits, and rarely five words:
+///
+///   bits 14 and 15 the kind, 7 to 13 the count, 0 to 6 the value: agent 2 of 5 is 0, 5, 2
+///   a count of 128 or more: the kind with a count of 0, then count and value in two words each
 class ChoiceRecord {
  public:
   explicit ChoiceRecord(std::size_t limit) : limit_(limit) {}
@@ -19,7 +22,6 @@ class ChoiceRecord {
   /// Returns `value`.
   std::uint32_t add(ChoiceKind kind, std::uint32_t count, std::uint32_t value) {
     if (made_++ >= limit_) return value;
-    // Kind in two bits, count and value in seven each. A count of 0 announces a large count.
     const std::uint32_t head = static_cast<std::uint32_t>(kind) << 14;
     if (count >= 128 || used_ >= room_) [[unlikely]] {
       return add_rare(head, count, value);
@@ -34,14 +36,14 @@ class ChoiceRecord {
   std::vector<Choice> choices() const;
 
  private:
-  // For large counts, and without free memory. Apart, for the usual path needs no stack then.
+  // For large counts, and without free memory. Apart: the usual path needs no stack then.
   std::uint32_t add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value);
 
   std::size_t limit_;
   std::size_t made_ = 0;
-  std::vector<std::uint16_t> words_;  // `room_` of them,
+  std::vector<std::uint16_t> words_;  // As many as `room_`; the first `used_` have choices.
   std::size_t room_ = 0;
-  std::size_t used_ = 0;  // of which so many mean something.
+  std::size_t used_ = 0;
 };
 
 }  // namespace belfry::sim

@@ -13,6 +13,13 @@
 namespace belfry::sim {
 namespace {
 
+// A token is `bf1.` and the bytes below, six bits a character, the upper bits first:
+//
+//   for each choice   count * 3 + kind, then the value: agent (0) 2 of 5 is 15, 2
+//   at the end        the checksum of the bytes before, 4 bytes, the lowest first
+//
+// Numbers have seven bits a byte, the lowest first; the upper bit of a byte says that a byte
+// follows. A list of choices has a single token: a reader refuses needless bytes and stray bits.
 constexpr std::string_view kPrefix = "bf1.";
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -9,9 +9,9 @@
 
 namespace belfry::sim::watch {
 
-/// The number of an agent in a phase: 1 + the id of the replica; 0: nobody. In a phase with
-/// variables made in replicas, the bits from kIdBits on count the variables that the agent has
-/// made.
+/// The number of an agent in a phase, the time between two merges: 1 + the id of the replica; 0:
+/// nobody. In a phase with variables made in replicas, the bits from kIdBits on count the variables
+/// that the agent has made.
 using Agent = std::uint16_t;
 inline constexpr int kIdBits = 11;
 inline constexpr Agent kIds = (1 << kIdBits) - 1;
@@ -25,12 +25,16 @@ struct Marks {
   Place places[8]{};
 };
 
-/// The state of 8 bytes of host memory, aligned to 8.
+/// The marks of 8 bytes of host memory, aligned to 8, with a lane for each byte. After replica 0
+/// has written bytes 0 to 3, the writers are 1 1 1 1 0 0 0 0; a read of byte 3 by replica 1, agent
+/// 2, finds a writer besides itself: a conflict. Three marks for each byte suffice: a later agent
+/// is in conflict with a writer or reader of the phase only if it is in conflict with the first
+/// writer, the first reader, or the first reader that differs.
 struct Granule {
   std::uint32_t phase = 0;  ///< Of the marks: marks of earlier phases count for nothing.
   Marks writers;            ///< The first agent that wrote.
   Marks readers;            ///< The first agent that read.
-  Marks others;             ///< The first reader beside the first.
+  Marks others;             ///< The first reader besides the agent in `readers`.
 };
 
 /// The granules of the whole address space, in two levels. Pages get memory at their first use.
