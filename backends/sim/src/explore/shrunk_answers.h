@@ -23,8 +23,8 @@ using AnswerTrial = std::function<std::optional<Answers>(const Answers& answers)
 /// Answers with as few departures from the serial schedule as a greedy search finds, and with the
 /// wanted outcome, like `answers`. Groups of departures become 0, the last group first, and stay 0
 /// if the trial succeeds; groups are half of all departures at first, then a quarter, down to
-/// single departures. If 2 0 1 1 0 3 needs the last answer alone, trials are 2 0 1 0 0 0, which
-/// fails, 0 0 0 1 0 3, then 0 0 0 0 0 3. Makes at most `most_trials` trials.
+/// single departures. If 2 0 1 1 0 3 needs the last answer alone, the trials are 2 0 1 0 0 0
+/// (fails), 0 0 0 1 0 3, 0 0 0 1 0 0 (fails) and 0 0 0 0 0 3. Makes at most `most_trials` trials.
 Answers shrunk(Answers answers, int most_trials, const AnswerTrial& trial);
 
 }  // namespace belfry::sim

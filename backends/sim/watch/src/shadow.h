@@ -27,9 +27,9 @@ struct Marks {
 
 /// The marks of 8 bytes of host memory, aligned to 8, with a lane for each byte. After replica 0
 /// has written bytes 0 to 3, the writers are 1 1 1 1 0 0 0 0; a read of byte 3 by replica 1, agent
-/// 2, finds a writer besides itself: a conflict. Three marks for each byte suffice: a later agent
-/// is in conflict with a writer or reader of the phase only if it is in conflict with the first
-/// writer, the first reader, or the first reader that differs.
+/// 2, finds a writer besides itself: a conflict. Three marks for each byte suffice: if the accesses
+/// of a phase to a byte are in conflict, some access is in conflict with the first writer, the
+/// first reader, or the first reader that differs.
 struct Granule {
   std::uint32_t phase = 0;  ///< Of the marks: marks of earlier phases count for nothing.
   Marks writers;            ///< The first agent that wrote.
