@@ -35,7 +35,7 @@ double mean_of_means(sim::Backend& backend, const belfry::testing::UnevenBatch& 
 }
 // [wrong]
 
-// What RapidCheck prints about the case, without the numbers of tries.
+// The text of RapidCheck about the case, without the numbers of tries.
 std::string counterexample() {
   std::ostringstream said;
   std::streambuf* const before = std::cerr.rdbuf(said.rdbuf());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One mistake for each error code that a program can meet; prints the message of each.
+// Makes a mistake for each error code that a program can meet, and prints the messages.
 // docs/errors.md shows them. Calls stay on one line: their line is part of the message.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the contracts say about a strategy whose reductions forget the last replica's host values.
+// The contracts find a strategy with reductions that forget the last replica's host values.
 #include <belfry/belfry.h>
 #include <belfry/testing/contracts.h>
 #include <belfry/testing/sim_factory.h>

@@ -36,7 +36,7 @@ class LocalSgdStrategy : public belfry::Strategy {
   int means_taken() const { return taken_; }
 
  private:
-  // The replicas of one step, then the mean if it is due. What a merge starts is no step.
+  // The replicas of one step, then the mean if it is due. Runs of a merge are no steps.
   void do_run(belfry::StrategyStep& replicas) override {
     replicas.carry_out();
     if (replicas.nested() || ++steps_ % steps_between_means_ != 0) return;

@@ -39,7 +39,7 @@ void learn(std::vector<float>& model, const std::vector<int>& step, bool is_due)
 
 }  // namespace
 
-// What is its own: between two means replicas differ, after each they are equal.
+// The strategy's own rule: replicas differ between two means, and are equal after each.
 // [own]
 TEST(LocalSgd, TakesTheMeanEveryFewSteps) {
   belfry::sim::Backend backend{{.devices = 3}};

@@ -20,7 +20,7 @@ class Trained final : public Sgd {
         host_(this->parameter([] { return host(0.0F); })),
         tensor_(this->parameter([] { return tensor(0.0F); })) {}
 
-  /// What is wrong with the means; nothing where they are right.
+  /// The mistake in the means, in words; empty without a mistake.
   std::string mistake() {
     if (!all_are(mean_)) return "parameters have changed, though nobody trained them";
     this->run([&](belfry::ReplicaContext& replica) {

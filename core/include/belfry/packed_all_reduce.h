@@ -50,7 +50,7 @@ class PackedAllReduce final : public CrossDeviceOps {
   /// The inner order, if it is the same for all elements: replica order or tree order. Else
   /// unspecified: the place of an element in a pack decides its additions.
   ReductionOrder order(ReplicaDevices& devices) const override;
-  /// What the inner algorithm can add in, except ring order; and the own order.
+  /// The orders of the inner algorithm, except ring order, and the own order.
   bool can_add_in(ReductionOrder order, ReplicaDevices& devices) const override;
   /// The inner plan if it has one chunk, so that the place in a pack decides nothing; else none.
   std::optional<ReductionPlan> plan(int members) const override;

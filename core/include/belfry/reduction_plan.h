@@ -61,7 +61,7 @@ std::string to_string(const LinkTraffic& traffic);
 /// others to their own, until each chunk has the inputs of all members; in later steps finished
 /// chunks are copied to all members (SEM-147). Members are numbered from 0, in replica order.
 struct ReductionPlan {
-  /// A member adds up what the terms have of some chunks, and keeps the sum.
+  /// A member adds up some chunks of the terms, and keeps the sum.
   struct Sum {
     int member = 0;            ///< The member that adds.
     ChunkRange chunks{};       ///< The chunks.

@@ -25,7 +25,7 @@ using testing::Trace;
 
 using Maker = std::unique_ptr<Executor> (*)(const ExecutorParts&);
 
-// What all executors promise; `concurrent` runs these with RunOptions' default as well.
+// The promises of all executors; `concurrent` runs the tests with RunOptions' default as well.
 class EveryExecutor : public ::testing::TestWithParam<Maker> {
  protected:
   std::unique_ptr<Executor> make(const ExecutorParts& parts) { return GetParam()(parts); }
@@ -367,7 +367,7 @@ TEST_P(EveryExecutor, AWaitIsReportedWhenItBegins) {
   EXPECT_EQ(trace.lines(), (Lines{"R0 start 0", "R0 arrive 0", "M0 merge 1", "R0 end 0"}));
 }
 
-// What the two with one carrier at a time promise.
+// The promises of the two executors with one carrier at a time.
 class OneAtATime : public EveryExecutor {};
 
 INSTANTIATE_TEST_SUITE_P(Carriers, OneAtATime,

@@ -145,8 +145,8 @@ void BM_LoggedReplicas(benchmark::State& state, const char* name, Program progra
   logged_growth()[name] = growth(state, log_run, program);
 }
 
-// The same of observed runs. Where logged runs grow themselves, as reductions beyond a cache do,
-// observed runs may grow with them.
+// The same for observed runs. They may grow as fast as logged runs do when reductions grow beyond a
+// cache.
 void BM_Replicas(benchmark::State& state, const char* name, Program program) {
   growth(state, observe_run, program);
   require_at_most(state, name, "times_as_long", std::max(2.0, 1.25 * logged_growth()[name]));

@@ -329,7 +329,7 @@ TEST_F(HostWatcherTest, CountsNothingInMergesOfVerbs) {
   EXPECT_TRUE(counts_in(outer, true));
 }
 
-// What a merge has written is the merge's.
+// Bytes that a merge has written are the merge's.
 TEST_F(HostWatcherTest, NotesNoValueThatTheMergeReplaced) {
   write(replica(1), 8, 8);
   read(replica(0), 0, 1);

@@ -42,7 +42,8 @@ enum class BatchSplit : std::uint8_t {
 /// `even sizes` or `each batch`.
 std::string to_string(BatchSplit split);
 
-/// How a dataset is distributed.
+/// The options of a distributed dataset: `{.end_of_data = EndOfData::kMaskReplicas}` for a single
+/// strategy.
 struct DistributeOptions {
   EndOfData end_of_data;                           ///< Required: there is no default.
   ElementUse elements = ElementUse::kGlobalBatch;  ///< The use of an element.

@@ -15,9 +15,9 @@ namespace belfry {
 /// How the values of all replicas are combined: the values that replicas assign to a mirrored
 /// variable (SEM-45), and the components of a replica-local variable at a read (SEM-51).
 enum class Aggregation : std::uint8_t {
-  kNone,  ///< An assignment in a replica, or a read across replicas, is an error.
-  kSum,
-  kMean,
+  kNone,       ///< An assignment in a replica, or a read across replicas, is an error.
+  kSum,        ///< The sum.
+  kMean,       ///< The sum, divided by the number of replicas that take part.
   kOnlyFirst,  ///< Replica 0's value.
   kOther,      ///< By a user's Reduction; for replica-local variables alone.
 };
@@ -40,13 +40,21 @@ enum class Synchronization : std::uint8_t {
 /// `auto`, `none`, `on write` or `on read`.
 std::string to_string(Synchronization synchronization);
 
-/// Options of a variable.
+/// The options of a variable. Without any: no assignments in replicas, trainable, on the devices of
+/// the strategy.
 struct VariableOptions {
-  std::string name{};  ///< For messages and files; empty: `variable` and its number.
-  Aggregation aggregation = Aggregation::kNone;  ///< For assignments in replicas, or for reads.
-  bool trainable = true;                         ///< Always false for replica-local variables.
-  Synchronization synchronization = Synchronization::kAuto;  ///< For Strategy::variable alone.
-  /// The devices of the components, some of the strategy's; empty: by the enclosing scopes.
+  /// For messages and files. Empty: `variable` and its number, which changes if another variable is
+  /// made before: give the variables of a checkpoint names.
+  std::string name{};
+  /// How values are combined: assignments of a mirrored variable in replicas, or the components of
+  /// a replica-local variable at a read. kNone: such an assignment or read is an error.
+  Aggregation aggregation = Aggregation::kNone;
+  /// Whether an optimiser should change the variable: belfry only keeps the answer. Always false
+  /// for replica-local variables.
+  bool trainable = true;
+  Synchronization synchronization = Synchronization::kAuto;  ///< The kind, for Strategy::variable.
+  /// The devices of the components, some of the strategy's devices. Replicas elsewhere have no
+  /// component. Empty: as the enclosing scopes say, else the strategy.
   std::vector<DeviceSpec> devices{};
 };
 
