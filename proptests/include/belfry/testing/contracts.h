@@ -18,7 +18,8 @@
 /// `belfry/testing/contract_tests.h` makes GoogleTest tests of the contracts.
 namespace belfry::testing {
 
-/// Options of a check.
+/// The options of a check. More cases and devices find rarer mistakes, and take longer in
+/// proportion.
 struct ContractOptions {
   /// Random cases for each contract. Without a value: `max_success` of RapidCheck's RC_PARAMS, else
   /// 50.
@@ -62,8 +63,8 @@ std::string to_string(const Contract& contract);
 /// All contracts, in the order of the list.
 const std::vector<Contract>& contracts();
 
-/// Checks a contract, also above a broken contract. Throws: InvalidArgumentError (kInvalidArgument)
-/// for an unknown id.
+/// Checks a contract, also above a broken contract.
+/// Throws: InvalidArgumentError (kInvalidArgument) for an unknown id.
 ContractResult check_contract(std::string_view id, const StrategyFactory& strategies,
                               const BackendFactory& backends, const ContractOptions& options = {});
 /// Checks all contracts, in the order of the list. A root cause is reported once: a contract above

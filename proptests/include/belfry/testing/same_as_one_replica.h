@@ -19,10 +19,11 @@ namespace belfry::testing {
 /// The settings of a comparison with a single replica.
 struct OneReplicaOptions {
   int replicas = 2;        ///< The number N of replicas, on a simulated device each; at least 2.
-  std::uint64_t seed = 0;  ///< Of the schedules of the simulator.
+  std::uint64_t seed = 0;  ///< Decides the schedules of the simulator.
   /// The most terms that an element of a reduction has over all replicas, for example the number of
-  /// examples in the global batch: replicas round their sums of these terms. 0: replicas round
-  /// nothing before a reduction.
+  /// examples in the global batch: replicas round their sums of these terms. More terms allow
+  /// larger differences, and may hide a small mistake. 0: replicas round nothing before a
+  /// reduction.
   int terms = 256;
   /// A difference of floating-point elements that is allowed in addition to their bound, as a share
   /// of the largest element of the leaf, for example for the rounding of many steps. At least 0;
@@ -59,8 +60,9 @@ struct OneReplicaReport {
 /// `3 reductions are the same`, or the difference.
 std::string to_string(const OneReplicaReport& report);
 
-/// Runs `body` with a strategy of a single replica, and with a strategy of `options.replicas`
-/// replicas, on simulated devices, and compares
+/// Finds the first reduction or update in which N replicas compute something else than one: runs
+/// `body` with a strategy of a single replica and with a strategy of `options.replicas` replicas,
+/// on simulated devices, and compares
 /// - the result of each reduction: of `all_reduce`, of reductions in merge functions and between
 ///   runs, of assignments with an aggregation, and of hooks of the strategy outside of reductions.
 ///   The k-th reduction with a tag, or without a tag at a line of the program, is compared with the
@@ -84,22 +86,24 @@ std::string to_string(const OneReplicaReport& report);
 /// difference ends the comparison. The bounds hold for every order of additions, and not for
 /// strategies that lose digits on purpose.
 ///
-/// Throws: InvalidArgumentError (kInvalidArgument) for fewer than two replicas, a negative
-/// tolerance, and a function without a strategy, or with several replicas on a single device;
-/// exceptions of the function; exceptions of `body` on a single replica, and on N replicas if
-/// nothing before differs.
+/// Throws:
+/// - InvalidArgumentError (kInvalidArgument): fewer than two replicas, a negative tolerance, a
+///   function without a strategy, or with several replicas on a single device;
+/// - exceptions of the function;
+/// - exceptions of `body` on a single replica, and on N replicas if nothing before differs.
 OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
                                           const std::function<void(Strategy&)>& body,
                                           CallSite site = CallSite::here());
 
-/// Fails the test at the caller's line, with the first difference, unless `body(strategy, batch)`
-/// gives the same reductions on a single replica as on N. `batch` is the global batch, of any type:
-/// the body shares it out over the replicas. Throws: as compare_with_one_replica.
+/// Fails the test at the caller's line, with the first difference, unless N replicas compute what
+/// one computes:
 ///
-/// Example:
 ///   expect_same_as_one_replica({.replicas = 4}, batch, [](Strategy& strategy, const Batch& all) {
 ///     strategy.run([&](ReplicaContext& replica) { step(replica, share_of(replica, all)); });
 ///   });
+///
+/// `batch` is the global batch, of any type; the body shares it out over the replicas.
+/// Throws: as compare_with_one_replica.
 template <class Batch, class Body>
 void expect_same_as_one_replica(const OneReplicaOptions& options, const Batch& batch,
                                 const Body& body, CallSite site = CallSite::here()) {

@@ -10,7 +10,7 @@
 
 namespace belfry::sim {
 
-/// Limits of a timeline.
+/// The limits of a timeline: everything beyond is counted in its last line.
 struct TimelineOptions {
   std::size_t max_rows = 200;  ///< Rows of operations.
   int max_replicas = 8;        ///< Replicas, of each host, with a column each; others share one.
