@@ -10,7 +10,7 @@
 
 namespace belfry::sim {
 
-/// The limits of a timeline: everything beyond is counted in its last line.
+/// The limits of a timeline; the last line counts the rows beyond.
 struct TimelineOptions {
   std::size_t max_rows = 200;  ///< Rows of operations.
   int max_replicas = 8;        ///< Replicas, of each host, with a column each; others share one.
