@@ -83,7 +83,7 @@ def convert(files, build):
         write(build / "input" / name, header.converted())
     write(build / "input/groups.dox", groups_page(groups))
     layout = files.text("tools/docs/layout.xml")
-    write(build / "layout.xml", menu(layout, pages.pages_of_readme(texts)))
+    write(build / "layout.xml", menu(layout, pages.listed_pages(texts)))
     return []
 
 

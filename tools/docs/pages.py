@@ -21,17 +21,16 @@ CITATION = re.compile(r"\b(SEM-\d+|BF-\d{3})\b")
 CODE_NAME = re.compile(r"\bBF-\d{3} (k\w+)")
 # Pages with more headings begin with a table of contents.
 MOST_WITHOUT_CONTENTS = 4
-TITLES = {"README.md": "Read me"}
-MAIN = "docs/start.md"
+MAIN = "README.md"
+LIST = "docs/README.md"
 SHOWN = re.compile(r"README\.md$|docs/")
 
 
 def label_of(name):
     """Returns the label of a page: `docs/benchmarks/gpu.md` is `benchmarks_gpu`."""
-    path = name.removeprefix("docs/").removesuffix(".md")
-    if path == "README":
-        return "readme"
-    path = path.removesuffix("/README")
+    if name in (MAIN, LIST):
+        return "index" if name == MAIN else "pages"
+    path = name.removeprefix("docs/").removesuffix(".md").removesuffix("/README")
     return re.sub(r"\W", "_", path).lower()
 
 
@@ -126,10 +125,9 @@ def convert(page, pages, citations):
             depth, heading, anchor = headings[number]
             heading = heading.replace("`", "")
             if depth == 1:
-                title = TITLES.get(page, heading)
                 contents = page != MAIN and len(headings) > MOST_WITHOUT_CONTENTS
                 named = "mainpage" if page == MAIN else label
-                out.append(f"# {title} {{#{named}}}")
+                out.append(f"# {heading} {{#{named}}}")
             else:
                 out.append(f"{'#' * depth} {heading} {{#{label}-{anchor}}}")
         elif contents and not line:
@@ -141,17 +139,15 @@ def convert(page, pages, citations):
     return "\n".join(out)
 
 
-def title_of(page, text):
-    return TITLES.get(page) or next(heading for _, depth, heading, _ in Page(text).headings()
-                                    if depth == 1)
+def title_of(text):
+    return next(heading for _, depth, heading, _ in Page(text).headings() if depth == 1)
 
 
-def pages_of_readme(pages):
-    """Returns [(page, title)] of the README and the rows of its table of pages."""
-    rows = re.findall(r"^\| (?:figures )?(\[.*\]\(docs/[^|]*) \|", pages["README.md"],
-                      re.MULTILINE)
-    listed = ["README.md", *(path for row in rows for _, path in LINK.findall(row))]
-    return [(page, title_of(page, pages[page])) for page in listed]
+def listed_pages(pages):
+    """Returns [(page, title)] of the list of pages and the rows of its tables."""
+    rows = re.findall(r"^\| (?:figures )?(\[[^|]*) \|", pages[LIST], re.MULTILINE)
+    listed = [LIST, *(f"docs/{path}" for row in rows for _, path in LINK.findall(row))]
+    return [(page, title_of(pages[page])) for page in listed]
 
 
 def read_pages(files):

@@ -36,7 +36,7 @@ class PagesTest(unittest.TestCase):
 
     def test_links_between_pages_lead_to_labels(self):
         self.assertEqual(page("[x](errors.md#bf-012-kmergekinds), [y](../README.md), [z](#end)\n"),
-                         "[x](@ref errors-bf-012-kmergekinds), [y](@ref readme), [z](@ref a-end)\n")
+                         "[x](@ref errors-bf-012-kmergekinds), [y](@ref index), [z](@ref a-end)\n")
         self.assertEqual(page("[x](https://cmake.org), [y](../LICENSE)\n"),
                          "[x](https://cmake.org), [y](LICENSE)\n")
         with self.assertRaises(SystemExit):
@@ -60,13 +60,19 @@ class PagesTest(unittest.TestCase):
         self.assertNotIn("[TOC]", page(few))
         self.assertTrue(page(many).startswith("# A {#a}\n[TOC]\n## 0 {#a-0}\n"))
 
-    def test_the_menu_has_the_pages_of_the_readme(self):
-        texts = {"README.md": "# belfry\n| [one](docs/b.md) | x |\n"
-                              "| figures [from a](docs/c.md), [from b](docs/d.md) | y |\n",
+    def test_the_menu_has_the_listed_pages(self):
+        texts = {"docs/README.md": "# Pages\n| [one](b.md) | x |\n"
+                                   "| figures [from a](c.md), [from b](d.md) | y |\n",
                  "docs/b.md": "# Bells\n", "docs/c.md": "# C\n", "docs/d.md": "# D\n"}
-        self.assertEqual(pages.pages_of_readme(texts),
-                         [("README.md", "Read me"), ("docs/b.md", "Bells"), ("docs/c.md", "C"),
+        self.assertEqual(pages.listed_pages(texts),
+                         [("docs/README.md", "Pages"), ("docs/b.md", "Bells"), ("docs/c.md", "C"),
                           ("docs/d.md", "D")])
+        self.assertEqual(pages.label_of("docs/README.md"), "pages")
+
+    def test_the_readme_is_the_main_page(self):
+        texts = {"README.md": "# belfry\n\n[x](docs/a.md#b)\n", "docs/a.md": "# A\n## B\n"}
+        self.assertEqual(pages.convert("README.md", texts, {}),
+                         "# belfry {#mainpage}\n\n[x](@ref a-b)\n")
 
 
 class HeadersTest(unittest.TestCase):
