@@ -84,11 +84,11 @@ class Training {
     const DistributeOptions uneven{.end_of_data = EndOfData::kPadWithEmpties};
     for (const PerReplica<Share>& shares : strategy_.distribute_dataset(batches, uneven)) {
       accumulate(shares);
-      out << "  measurements";
+      out << "  batch in shares of";
       for (const auto& [loads, lengths] : shares) out << ' ' << loads.size();
       if (waiting() == 8 || seen() == static_cast<int>(all.size())) {
         update();
-        out << ", update: " << line()[0] << " cm, and " << line()[1] << " for each kg";
+        out << ", update to " << line()[0] << " cm, and " << line()[1] << " cm for each kg";
       }
       out << '\n';
     }
