@@ -107,14 +107,14 @@ INSTANTIATE_TEST_SUITE_P(Conditions, EachBreach, ::testing::ValuesIn(breaches(tr
 
 // A stream copies from and to memory of the program during the call.
 TEST(HostBytesOfStreams, AreThoseOfTheCaller) {
-  for (const bool reads : {false, true}) {
+  for (const auto& [reads, odd] : {std::pair(false, 0), {false, 1}, {true, 0}, {true, 1}}) {
     float captured = 1;
     const Verdict verdict = explore({.devices = 2, .seed = 7}, [&](Backend& backend) {
       captured = 1;
       return testing::on_two(backend, [&](ReplicaContext&, int id) {
-        if (id == 1) return static_cast<double>(std::exchange(captured, 2.0F));
-        Stream& stream = backend.device(0).compute_stream();
-        const BufferView view = view_of(backend.device(0).allocate(4, stream), DType::kFloat32);
+        if (id == odd) return static_cast<double>(std::exchange(captured, 2.0F));
+        Stream& stream = backend.device(id).compute_stream();
+        const BufferView view = view_of(backend.device(id).allocate(4, stream), DType::kFloat32);
         const float three = 3;
         stream.write(view, reads ? &three : &captured);
         float value = 0;
@@ -124,7 +124,8 @@ TEST(HostBytesOfStreams, AreThoseOfTheCaller) {
     });
     EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
     ASSERT_FALSE(verdict.report().races.empty()) << reads;
-    EXPECT_THAT(to_string(verdict.report().races[0]), HasSubstr("R0 of run 1: the code"));
+    EXPECT_THAT(to_string(verdict.report().races[0]),
+                HasSubstr("R" + std::to_string(1 - odd) + " of run 1: the code"));
   }
 }
 

@@ -158,20 +158,27 @@ TEST(SharedMemory, OfTwoReplicasNeedsAMerge) {
 
 // A replica makes a tensor over memory that the second replica writes.
 TEST(SharedMemory, IsTouchedByTheMakingOfItsTensor) {
-  for (const bool serial : {false, true}) {
-    Options options{.devices = 2, .seed = 7};
-    if (serial) options.schedule = Schedule::fixed();
-    const Verdict verdict = explore(options, [&](Backend& backend) {
-      MirroredStrategy strategy{backend};
-      std::vector<float> mine{1, 2};
-      return strategy.run([&](ReplicaContext& replica) {
-        const bool writes = (replica.replica_id() == 0) == serial;
-        if (writes) mine[0] = 7;
-        if (writes) return 0.0;
-        return static_cast<double>(multiply(over(backend, mine), 10).to_host()[0]);
-      })[serial ? 1 : 0];
-    });
-    EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+  int maker = 0;
+  int writer = 0;
+  const auto body = [&](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    std::vector<float> mine{1, 2};
+    return strategy.run([&](ReplicaContext& replica) {
+      if (replica.replica_id() == writer) mine[0] = 7;
+      if (replica.replica_id() != maker) return 0.0;
+      return static_cast<double>(multiply(over(backend, mine), 10).to_host()[0]);
+    })[maker];
+  };
+  for (maker = 0; maker < 3; ++maker) {
+    for (writer = 0; writer < 3; ++writer) {
+      if (maker == writer) continue;
+      Options options{.devices = 3, .seed = 7};
+      for (const Schedule& schedule : {options.schedule, Schedule::fixed()}) {
+        options.schedule = schedule;
+        const Verdict verdict = explore(options, body);
+        EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+      }
+    }
   }
 }
 
