@@ -4,6 +4,7 @@
 // Loops over named values in an order that differs between replicas (SEM-132, SEM-133). Loops with
 // tags end with the right sums or with an error, never with a wrong sum. A reduction of a map is
 // right.
+#include "belfry/testing/each_place.h"
 #include "suites/property.h"
 
 #include <algorithm>
@@ -191,18 +192,23 @@ TEST_F(MergeNames, AreTheKeysOfAMapInAnyOrder) {
 
 // Without tags and without the switch, a loop in two orders adds gradients of different names.
 TEST_F(MergeNames, AreMissingInALoopWithTwoOrders) {
-  Bench bench(*this, devices(2));
-  const auto sums = bench.strategy().run([](ReplicaContext& replica) {
-    std::vector<std::pair<std::string, Tensor<float>>> grads{
-        {"w", Tensor<float>::full({1}, 1.0F)}, {"b", Tensor<float>::full({1}, 100.0F)}};
-    if (replica.replica_id() == 1) std::swap(grads[0], grads[1]);
-    for (auto& [name, g] : grads) g = replica.all_reduce(ReduceOp::kSum, g);
-    return Named(grads.begin(), grads.end());
+  Bench bench(*this, devices(3));
+  at_each_place(3, [&](int odd) {
+    const auto sums = bench.strategy().run([odd](ReplicaContext& replica) {
+      std::vector<std::pair<std::string, Tensor<float>>> grads{
+          {"w", Tensor<float>::full({1}, 1.0F)}, {"b", Tensor<float>::full({1}, 100.0F)}};
+      const bool is_odd = replica.replica_id() == odd;
+      if (is_odd) std::swap(grads[0], grads[1]);
+      for (auto& [name, g] : grads) g = replica.all_reduce(ReduceOp::kSum, g);
+      if (is_odd) std::swap(grads[0], grads[1]);
+      return std::vector{grads[0].second.to_host()[0], grads[1].second.to_host()[0]};
+    });
+    // 1 + 1 + 100 comes first, 100 + 100 + 1 second: the odd replica takes the first for b.
+    for (int id = 0; id < 3; ++id) {
+      EXPECT_EQ(sums[id],
+                id == odd ? std::vector({201.0F, 102.0F}) : std::vector({102.0F, 201.0F}));
+    }
   });
-  for (const Named& own : sums) {
-    EXPECT_EQ(own.at("w").to_host(), std::vector<float>{101});
-    EXPECT_EQ(own.at("b").to_host(), std::vector<float>{101});
-  }
 }
 
 }  // namespace

@@ -123,6 +123,7 @@ bool merging_is_refused(ReplicaContext& replica) {
 
 TEST_F(MergeOrder, KeepsReplicaAndCrossReplicaWorkApart) {
   holds([this](const BackendRequest& request, bool throws) {
+    const int thrower = throws ? *rc::gen::inRange(0, request.devices) : -1;
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
     bool in_merge = false;
@@ -139,7 +140,7 @@ TEST_F(MergeOrder, KeepsReplicaAndCrossReplicaWorkApart) {
         return all;
       });
       meet_with_a_tensor(replica);
-      if (throws && replica.replica_id() == 0) throw std::runtime_error("on purpose");
+      if (replica.replica_id() == thrower) throw std::runtime_error("on purpose");
       return before && here && cross_replica_work_is_refused(strategy);
     };
     if (throws) {

@@ -6,6 +6,7 @@
 // with a message.
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "suites/property.h"
 #include "suites/throwing/throwing_fixture.h"
 
@@ -227,27 +228,32 @@ TEST_F(Unwinding, LeavesNoexceptFunctionsOfSuccessfulRunsAlone) {
 class UnwindingDeathTest : public ::testing::Test {
  protected:
   template <class Body>
-  static void fail_beside(const Body& body) {
+  static void fail_beside(int odd, const Body& body) {
     const auto backend = backend_factory().make(devices(2));
     const auto strategy = strategy_factory().make(*backend, {});
     strategy->run([&](ReplicaContext& replica) {
-      if (replica.replica_id() == 0) throw InjectedFault{1};
+      if (replica.replica_id() == odd) throw InjectedFault{1};
       body(replica);
     });
   }
 };
 
 TEST_F(UnwindingDeathTest, OfAFunctionWithoutExceptionsEndsTheProgram) {
-  EXPECT_DEATH(fail_beside([](ReplicaContext& replica) noexcept { sum_of(replica); }),
-               "belfry::ReplicaCancelled");
+  at_each_place(2, [](int odd) {
+    EXPECT_DEATH(fail_beside(odd, [](ReplicaContext& replica) noexcept { sum_of(replica); }),
+                 "belfry::ReplicaCancelled");
+  });
 }
 
 TEST_F(UnwindingDeathTest, ThroughADestructorThatMergesEndsTheProgram) {
-  EXPECT_DEATH(fail_beside([](ReplicaContext& replica) {
-                 const AtEnd meets([&] { sum_of(replica); });
-                 sum_of(replica);
-               }),
-               "belfry::ReplicaCancelled");
+  at_each_place(2, [](int odd) {
+    EXPECT_DEATH(fail_beside(odd,
+                             [](ReplicaContext& replica) {
+                               const AtEnd meets([&] { sum_of(replica); });
+                               sum_of(replica);
+                             }),
+                 "belfry::ReplicaCancelled");
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "suites/residence.h"
 #include "suites/variable_fixture.h"
 
@@ -383,48 +384,52 @@ TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
 // at once.
 TEST(MirroredUpdate, OfComponentsToOtherShapesOrKeysIsRefused) {
   using Table = std::map<std::string, float>;
-  VariableFixture fixture;
+  VariableFixture fixture(3);
   const auto tensor = fixture.strategy.mirrored_variable([] { return Tensor<float>::zeros({6}); });
   const auto table = fixture.strategy.mirrored_variable(Table{{"c", 1.0F}});
-  int calls = 0;
-  EXPECT_EQ(error_of([&] {
-              fixture.cross().update(tensor, [&](Tensor<float>& component) {
-                component = Tensor<float>::full(calls++ == 0 ? Shape{2, 3} : Shape{3, 2}, 1.0F);
-              });
-            }),
-            ErrorCode::kMirroredDiverged);
-  calls = 0;
-  EXPECT_EQ(error_of([&] {
-              fixture.cross().update(table, [&](Table& component) {
-                component = Table{{calls++ == 0 ? "a" : "b", 1.0F}};
-              });
-            }),
-            ErrorCode::kMirroredDiverged);
+  at_each_place(3, [&](int odd) {
+    int calls = 0;
+    EXPECT_EQ(error_of([&] {
+                fixture.cross().update(tensor, [&](Tensor<float>& component) {
+                  component = Tensor<float>::full(calls++ == odd ? Shape{2, 3} : Shape{3, 2}, 1.0F);
+                });
+              }),
+              ErrorCode::kMirroredDiverged);
+    calls = 0;
+    EXPECT_EQ(error_of([&] {
+                fixture.cross().update(table, [&](Table& component) {
+                  component = Table{{calls++ == odd ? "a" : "b", 1.0F}};
+                });
+              }),
+              ErrorCode::kMirroredDiverged);
+  });
   EXPECT_EQ(fixture.strategy.read(tensor).shape(), Shape{6});
   EXPECT_EQ(fixture.strategy.read(table), (Table{{"c", 1.0F}}));
 }
 
 TEST(MirroredUpdate, ThatReturnsOtherShapesOrKeysIsRefused) {
   using Table = std::map<std::string, float>;
-  VariableFixture fixture;
+  VariableFixture fixture(3);
   const auto v = fixture.strategy.mirrored_variable(1.0F);
-  int calls = 0;
-  EXPECT_EQ(error_of([&] {
-              fixture.cross().update(v, [&](float& component) {
-                component = 2.0F;
-                return Tensor<float>::zeros({++calls});
-              });
-            }),
-            ErrorCode::kMirroredDiverged);
-  calls = 0;
-  EXPECT_EQ(error_of([&] {
-              fixture.cross().update(v, [&](float& component) {
-                component = 2.0F;
-                return Table{{calls++ == 0 ? "a" : "b", 1.0F}};
-              });
-            }),
-            ErrorCode::kMirroredDiverged);
-  EXPECT_EQ(fixture.components(v), Reals({1, 1}));
+  at_each_place(3, [&](int odd) {
+    int calls = 0;
+    EXPECT_EQ(error_of([&] {
+                fixture.cross().update(v, [&](float& component) {
+                  component = 2.0F;
+                  return Tensor<float>::zeros({calls++ == odd ? 1 : 2});
+                });
+              }),
+              ErrorCode::kMirroredDiverged);
+    calls = 0;
+    EXPECT_EQ(error_of([&] {
+                fixture.cross().update(v, [&](float& component) {
+                  component = 2.0F;
+                  return Table{{calls++ == odd ? "a" : "b", 1.0F}};
+                });
+              }),
+              ErrorCode::kMirroredDiverged);
+  });
+  EXPECT_EQ(fixture.components(v), Reals({1, 1, 1}));
 }
 
 }  // namespace

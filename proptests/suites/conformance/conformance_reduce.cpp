@@ -7,6 +7,7 @@
 // C05 is here too. Not covered, because belfry has no specs of algorithms: C14 and C15.
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "belfry/vjp.h"
 #include "suites/algorithms.h"
 #include "suites/residence.h"
@@ -231,34 +232,38 @@ TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
 
 TYPED_TEST_F(ReductionRows, RED_26_DifferentNumbersOfLeaves) {
   using Leaves = std::vector<decltype(TypeParam::list(Reals()))>;
-  StrategyFixture& fixture = this->fixture(2);
-  const auto reduce = [&](std::size_t first, std::size_t second) {
+  StrategyFixture& fixture = this->fixture(3);
+  const int none = 3;
+  const auto reduce = [&](int odd) {
     return fixture.strategy.run([&](ReplicaContext& r) {
-      const std::size_t count = r.replica_id() == 0 ? first : second;
+      const std::size_t count = r.replica_id() == odd ? 2 : 3;
       return r.all_reduce(ReduceOp::kSum, Leaves(count, TypeParam::list(Reals{1}))).size();
     });
   };
-  EXPECT_EQ(code_of([&] { reduce(2, 3); }), ErrorCode::kStructure);
-  EXPECT_EQ(list_of(reduce(3, 3)), std::vector<std::size_t>({3, 3}));
+  at_each_place(3,
+                [&](int odd) { EXPECT_EQ(code_of([&] { reduce(odd); }), ErrorCode::kStructure); });
+  EXPECT_EQ(list_of(reduce(none)), std::vector<std::size_t>({3, 3, 3}));
 }
 
 TYPED_TEST_F(ReductionRows, RED_27_EqualNumbersOfLeavesInAnotherStructure) {
   using Lists = std::vector<std::vector<decltype(TypeParam::list(Reals()))>>;
-  StrategyFixture& fixture = this->fixture(2);
+  StrategyFixture& fixture = this->fixture(3);
   const auto x = [] { return TypeParam::list(Reals{1, 2}); };
   const auto y = [] { return TypeParam::list(Reals{3, 4}); };
   const auto straight = [&] { return Lists{{x()}, {y(), y()}}; };
   const auto other = [&] { return Lists{{x(), y()}, {y()}}; };
-  EXPECT_EQ(code_of([&] {
-              fixture.strategy.run([&](ReplicaContext& r) {
-                r.all_reduce(ReduceOp::kSum, r.replica_id() == 0 ? straight() : other());
-              });
-            }),
-            ErrorCode::kStructure);
+  at_each_place(3, [&](int odd) {
+    EXPECT_EQ(code_of([&] {
+                fixture.strategy.run([&](ReplicaContext& r) {
+                  r.all_reduce(ReduceOp::kSum, r.replica_id() == odd ? other() : straight());
+                });
+              }),
+              ErrorCode::kStructure);
+  });
   const auto sums = fixture.strategy.run([&](ReplicaContext& r) {
     return TypeParam::values(r.all_reduce(ReduceOp::kSum, straight())[1][1]);
   });
-  for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({6, 8}));
+  for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({9, 12}));
 }
 
 TEST(Conformance, RED_28_TheDefaultStrategy) {

@@ -9,6 +9,7 @@
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
 
@@ -394,25 +395,24 @@ TEST(Conformance, RUN_32_DifferentNumbersOfMerges) {
 }
 
 TEST(Conformance, RUN_34_OneReplicaThrowsBeforeItsMerge) {
-  StrategyFixture fixture(3);
-  bool merged = false;
-  bool cancelled = false;
-  bool third_started = false;
-  const auto fn = [&](ReplicaContext& r) {
-    if (r.replica_id() == 1) throw Boom("second");
-    if (r.replica_id() == 2) third_started = true;
-    try {
-      r.merge_call([&](CrossReplicaContext&) { merged = true; });
-    } catch (const ReplicaCancelled&) {
-      if (r.replica_id() == 0) cancelled = true;
-      throw;
-    }
-  };
-  EXPECT_THROW(fixture.strategy.run({.concurrent = false}, fn), Boom);
-  EXPECT_FALSE(merged);
-  EXPECT_TRUE(cancelled);
-  // Overridden: the other replicas do start: the report says where each replica is.
-  EXPECT_TRUE(third_started);
+  at_each_place(3, [](int odd) {
+    StrategyFixture fixture(3);
+    bool merged = false;
+    int cancelled = 0;
+    const auto fn = [&](ReplicaContext& r) {
+      if (r.replica_id() == odd) throw Boom("odd");
+      try {
+        r.merge_call([&](CrossReplicaContext&) { merged = true; });
+      } catch (const ReplicaCancelled&) {
+        ++cancelled;
+        throw;
+      }
+    };
+    EXPECT_THROW(fixture.strategy.run({.concurrent = false}, fn), Boom);
+    EXPECT_FALSE(merged);
+    // Overridden: later replicas do start: the report says where each replica is.
+    EXPECT_EQ(cancelled, 2);
+  });
 }
 
 TEST(Conformance, RUN_35_APlainResultGoesToAllReplicas) {
@@ -452,17 +452,19 @@ TEST(Conformance, RUN_37_NamedArgumentsOfAMerge) {
 }
 
 TEST(Conformance, RUN_38_DifferentNumbersOfArguments) {
-  StrategyFixture fixture(2);
-  const auto fn = [](ReplicaContext& r) {
-    const MergeTag tag{"same"};
-    if (r.replica_id() == 0) {
-      r.merge_call(tag, [](CrossReplicaContext&, const PerReplica<int>&) {}, 1);
-    } else {
-      r.merge_call(
-          tag, [](CrossReplicaContext&, const PerReplica<int>&, const PerReplica<int>&) {}, 1, 2);
-    }
-  };
-  EXPECT_EQ(code_of([&] { fixture.strategy.run(fn); }), ErrorCode::kMergeTypes);
+  StrategyFixture fixture(3);
+  at_each_place(3, [&](int odd) {
+    const auto fn = [odd](ReplicaContext& r) {
+      const MergeTag tag{"same"};
+      if (r.replica_id() == odd) {
+        r.merge_call(tag, [](CrossReplicaContext&, const PerReplica<int>&) {}, 1);
+      } else {
+        r.merge_call(
+            tag, [](CrossReplicaContext&, const PerReplica<int>&, const PerReplica<int>&) {}, 1, 2);
+      }
+    };
+    EXPECT_EQ(code_of([&] { fixture.strategy.run(fn); }), ErrorCode::kMergeTypes);
+  });
 }
 
 TEST(Conformance, RUN_39_NothingFromAllReplicas) {
@@ -475,16 +477,21 @@ TEST(Conformance, RUN_39_NothingFromAllReplicas) {
 // Overridden: run compares no results. An empty optional is an ordinary value. Verbs that combine
 // results compare.
 TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
-  StrategyFixture fixture(2);
+  StrategyFixture fixture(3);
   using Maybe = std::optional<Ints>;
-  const auto maybe = fixture.strategy.run(
-      [](ReplicaContext& r) { return r.replica_id() == 0 ? Maybe() : Maybe(Ints{1}); });
-  EXPECT_EQ(list_of(maybe), (std::vector<Maybe>{std::nullopt, Ints{1}}));
-  EXPECT_THROW(fixture.cross.reduce(ReduceOp::kSum, maybe), StructureMismatchError);
-  EXPECT_THROW(fixture.strategy.run([](ReplicaContext& r) {
-    r.all_reduce(ReduceOp::kSum, r.replica_id() == 0 ? Maybe() : Maybe(Ints{1}));
-  }),
-               StructureMismatchError);
+  at_each_place(3, [&](int odd) {
+    const auto own = [odd](ReplicaContext& r) {
+      return r.replica_id() == odd ? Maybe() : Maybe(Ints{1});
+    };
+    const auto maybe = fixture.strategy.run(own);
+    std::vector<Maybe> expected(3, Ints{1});
+    expected[static_cast<std::size_t>(odd)].reset();
+    EXPECT_EQ(list_of(maybe), expected);
+    EXPECT_THROW(fixture.cross.reduce(ReduceOp::kSum, maybe), StructureMismatchError);
+    EXPECT_THROW(
+        fixture.strategy.run([&](ReplicaContext& r) { r.all_reduce(ReduceOp::kSum, own(r)); }),
+        StructureMismatchError);
+  });
 }
 
 // Overridden: components belong to replicas and not to devices (SEM-13). Results of a strategy fit

@@ -4,6 +4,7 @@
 // Conformance rows about scattering rows to variables (SEM-131).
 #include "belfry/scatter.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "suites/variable_fixture.h"
 
 #include <gmock/gmock.h>
@@ -199,20 +200,22 @@ TEST(Scatter, WithoutAnAggregationIsOneOfCrossReplicaContext) {
 }
 
 TEST(Scatter, ReplicasAgreeOnWhatIsDoneAndWhereTo) {
-  VariableFixture fixture;
+  VariableFixture fixture(3);
   const auto v = three<float>(fixture, Aggregation::kSum, {1, 1, 1});
   const auto w = three<float>(fixture, Aggregation::kSum, {1, 1, 1});
-  const auto code = [&](bool other_op, bool other_variable) {
-    return error_of([&] {
-      fixture.strategy.run([&](ReplicaContext& replica) {
-        const bool first = replica.replica_id() == 0;
-        scatter(replica, first || !other_op ? ScatterOp::kAdd : ScatterOp::kSubtract,
-                first || !other_variable ? v : w, of_three<float>({1}, {0}));
+  at_each_place(3, [&](int odd) {
+    const auto code = [&](ScatterOp op, const auto& variable) {
+      return error_of([&] {
+        fixture.strategy.run([&](ReplicaContext& replica) {
+          const bool is_odd = replica.replica_id() == odd;
+          scatter(replica, is_odd ? op : ScatterOp::kAdd, is_odd ? variable : v,
+                  of_three<float>({1}, {0}));
+        });
       });
-    });
-  };
-  EXPECT_EQ(code(true, false), ErrorCode::kMergePlaces);
-  EXPECT_EQ(code(false, true), ErrorCode::kMergePlaces);
+    };
+    EXPECT_EQ(code(ScatterOp::kSubtract, v), ErrorCode::kMergePlaces);
+    EXPECT_EQ(code(ScatterOp::kAdd, w), ErrorCode::kMergePlaces);
+  });
   expect_everywhere(fixture, v, {1, 1, 1});
   expect_everywhere(fixture, w, {1, 1, 1});
 }

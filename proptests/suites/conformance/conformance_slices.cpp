@@ -6,6 +6,7 @@
 // without a time limit.
 #include "belfry/indexed_slices.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "suites/algorithms.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
@@ -249,36 +250,36 @@ TEST(Conformance, A19_TwiceTheSameInput) {
   }
 }
 
-// The error that the caller of run gets if a member is missing.
+// The caller of run gets an error if a member is missing.
 template <class Verb>
-ErrorCode code_without_member_one(Verb verb) {
-  StrategyFixture fixture(2);
-  return code_of([&] {
-    fixture.strategy.run([&](ReplicaContext& replica) {
-      if (replica.replica_id() == 0) verb(replica);
-    });
+void expect_missing(Verb verb) {
+  StrategyFixture fixture(3);
+  at_each_place(3, [&](int odd) {
+    EXPECT_EQ(code_of([&] {
+                fixture.strategy.run([&](ReplicaContext& replica) {
+                  if (replica.replica_id() != odd) verb(replica);
+                });
+              }),
+              ErrorCode::kMergeMissing);
   });
 }
 
 // Overridden: belfry waits until every member has arrived or ended, and needs no time limit.
 TEST(Conformance, A20_A21_AMissingMemberOfADenseReduction) {
-  EXPECT_EQ(code_without_member_one([](ReplicaContext& replica) {
-              replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1.0F));
-            }),
-            ErrorCode::kMergeMissing);
-  EXPECT_EQ(code_without_member_one([](ReplicaContext& replica) {
-              const auto one = Tensor<float>::full({2}, 1.0F);
-              replica.all_reduce(ReduceOp::kSum, std::tuple(one, one));
-            }),
-            ErrorCode::kMergeMissing);
+  expect_missing([](ReplicaContext& replica) {
+    replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1.0F));
+  });
+  expect_missing([](ReplicaContext& replica) {
+    const auto one = Tensor<float>::full({2}, 1.0F);
+    replica.all_reduce(ReduceOp::kSum, std::tuple(one, one));
+  });
 }
 
 // Overridden: as above.
 TEST(Conformance, A22_A23_AMissingMemberOfASparseReduction) {
-  EXPECT_EQ(code_without_member_one([](ReplicaContext& replica) {
-              all_reduce_slices(replica, ReduceOp::kSum, slices({4, 6}, {1}, 3, 2));
-            }),
-            ErrorCode::kMergeMissing);
+  expect_missing([](ReplicaContext& replica) {
+    all_reduce_slices(replica, ReduceOp::kSum, slices({4, 6}, {1}, 3, 2));
+  });
 }
 
 // A-24 and A-25 reduce `value` to destinations of every kind, or to none, in the default order and
@@ -371,17 +372,19 @@ TEST(Conformance, A29_DevicesThatAreNotInTheGroup) {
 
 // Overridden: rounds have no keys. Messages count the rounds of each member from 1.
 TEST(Conformance, A30_RoundsAreCounted) {
+  StrategyFixture fixture(3);
   for (int round : {1, 2, 3}) {
-    StrategyFixture fixture(2);
-    try {
-      fixture.strategy.run([&](ReplicaContext& replica) {
-        const int rounds = replica.replica_id() == 0 ? round : round - 1;
-        for (int i = 0; i < rounds; ++i) replica.all_reduce(ReduceOp::kSum, 1.0F);
-      });
-      FAIL() << "a member is missing";
-    } catch (const MergeMismatchError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("waits in all_reduce #" + std::to_string(round)));
-    }
+    at_each_place(3, [&](int odd) {
+      try {
+        fixture.strategy.run([&](ReplicaContext& replica) {
+          const int rounds = replica.replica_id() == odd ? round - 1 : round;
+          for (int i = 0; i < rounds; ++i) replica.all_reduce(ReduceOp::kSum, 1.0F);
+        });
+        FAIL() << "a member is missing";
+      } catch (const MergeMismatchError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("waits in all_reduce #" + std::to_string(round)));
+      }
+    });
   }
 }
 
@@ -390,17 +393,21 @@ TEST(Conformance, A30_RoundsAreCounted) {
 TEST(Conformance, A31_MembersWithDifferentShapes) {
   StrategyFixture fixture(2);
   const CallSite site = CallSite::here();
-  try {
-    fixture.strategy.run([&](ReplicaContext& replica) {
-      const auto own = Tensor<float>::full({replica.replica_id() == 0 ? 28 : 39}, 1.0F);
-      replica.all_reduce(ReduceOp::kSum, own, site);
-    });
-    FAIL() << "shapes differ";
-  } catch (const StructureMismatchError& error) {
-    const std::string at = "  " + to_string(site) + "  brings tensor float32";
-    EXPECT_THAT(error.what(), HasSubstr("\n  replica 0" + at + "[28]\n"));
-    EXPECT_THAT(error.what(), HasSubstr("\n  replica 1" + at + "[39]\n"));
-  }
+  at_each_place(2, [&](int odd) {
+    try {
+      fixture.strategy.run([&](ReplicaContext& replica) {
+        const auto own = Tensor<float>::full({replica.replica_id() == odd ? 28 : 39}, 1.0F);
+        replica.all_reduce(ReduceOp::kSum, own, site);
+      });
+      FAIL() << "shapes differ";
+    } catch (const StructureMismatchError& error) {
+      const std::string at = "  " + to_string(site) + "  brings tensor float32";
+      for (const int id : {0, 1}) {
+        EXPECT_THAT(error.what(), HasSubstr("\n  replica " + std::to_string(id) + at +
+                                            (id == odd ? "[28]\n" : "[39]\n")));
+      }
+    }
+  });
 }
 
 const Parts kTwo{{{1, 2}, {1}}, {{3, 4, 5, 6}, {1, 3}}};

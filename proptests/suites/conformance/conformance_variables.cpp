@@ -9,6 +9,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "suites/residence.h"
 #include "suites/variable_fixture.h"
 
@@ -188,14 +189,16 @@ TEST(Conformance, VAR_11_AnAggregationThatIsNone) {
 }
 
 TEST(Conformance, VAR_12_OtherNamesOnOtherReplicas) {
-  VariableFixture fixture;
-  EXPECT_EQ(error_of([&] {
-              fixture.strategy.run([&](ReplicaContext& replica) {
-                fixture.strategy.variable(1.0F,
-                                          {.name = replica.replica_id() == 0 ? "foo" : "bar"});
-              });
-            }),
-            ErrorCode::kVariableMismatch);
+  VariableFixture fixture(3);
+  at_each_place(3, [&](int odd) {
+    EXPECT_EQ(error_of([&] {
+                fixture.strategy.run([&](ReplicaContext& replica) {
+                  fixture.strategy.variable(1.0F,
+                                            {.name = replica.replica_id() == odd ? "foo" : "bar"});
+                });
+              }),
+              ErrorCode::kVariableMismatch);
+  });
 }
 
 // Overridden: belfry has no name scopes, and components have no names.
@@ -481,29 +484,33 @@ TEST(Conformance, VAR_36_VariablesOfAnOptimiserMadeInReplicas) {
 }
 
 TYPED_TEST_F(VariableRows, VAR_37_AnotherShapeIsAMismatch) {
-  VariableFixture& fixture = this->fixture();
-  const auto sums = [&](std::size_t first, std::size_t second) {
+  VariableFixture& fixture = this->fixture(3);
+  const int none = 3;
+  const auto sums = [&](int odd) {
     return fixture.run([&](ReplicaContext& replica, int id) {
-      const auto v = fixture.strategy.variable(TypeParam::list(Reals(id == 0 ? first : second, 1)));
+      const auto v = fixture.strategy.variable(TypeParam::list(Reals(id == odd ? 3 : 2, 1)));
       return TypeParam::values(replica.all_reduce(ReduceOp::kSum, v.on(replica)));
     });
   };
-  EXPECT_EQ(error_of([&] { sums(2, 3); }), ErrorCode::kVariableMismatch);
-  EXPECT_EQ(sums(2, 2), std::vector<Reals>(2, Reals{2, 2}));
+  at_each_place(
+      3, [&](int odd) { EXPECT_EQ(error_of([&] { sums(odd); }), ErrorCode::kVariableMismatch); });
+  EXPECT_EQ(sums(none), std::vector<Reals>(3, Reals{3, 3}));
 }
 
 TEST(Conformance, VAR_38_OneVariableMoreIsAMismatchAtTheNextMerge) {
   testing::asserts("SEM-48");
-  VariableFixture fixture;
+  VariableFixture fixture(3);
   int merges = 0;
-  EXPECT_EQ(error_of([&] {
-              fixture.strategy.run([&](ReplicaContext& replica) {
-                fixture.strategy.variable(1.0F, {.name = "a"});
-                if (replica.replica_id() == 0) fixture.strategy.variable(1.0F, {.name = "b"});
-                replica.merge_call([&](CrossReplicaContext&) { ++merges; });
-              });
-            }),
-            ErrorCode::kVariableMismatch);
+  at_each_place(3, [&](int odd) {
+    EXPECT_EQ(error_of([&] {
+                fixture.strategy.run([&](ReplicaContext& replica) {
+                  fixture.strategy.variable(1.0F, {.name = "a"});
+                  if (replica.replica_id() == odd) fixture.strategy.variable(1.0F, {.name = "b"});
+                  replica.merge_call([&](CrossReplicaContext&) { ++merges; });
+                });
+              }),
+              ErrorCode::kVariableMismatch);
+  });
   EXPECT_EQ(merges, 0);
 }
 
