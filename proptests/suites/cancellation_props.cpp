@@ -7,6 +7,7 @@
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/each_place.h"
 #include "suites/property.h"
 #include "suites/throwing/throwing_fixture.h"
 
@@ -65,7 +66,10 @@ const LaterCall kRefused[] = {
     {"concatenate", [](Belongings& own) { concatenate<float>({own.row, own.row}); }},
     {"slice", [](Belongings& own) { slice(own.matrix, Axis(1), 0, 1); }},
     {"scale", [](Belongings& own) { scale(own.row, 2.0F); }},
-    {"copy_to", [](Belongings& own) { own.row.copy_to(own.strategy.placement(0)); }},
+    {"copy_to",
+     [](Belongings& own) {
+       own.row.copy_to(own.strategy.placement(1 - own.replica.replica_id()));
+     }},
     {"to_host", [](Belongings& own) { own.row.to_host(); }},
     {"item", [](Belongings& own) { own.one.item(); }},
     {"device_of", [](Belongings& own) { device_of(own.row.placement()); }},
@@ -115,9 +119,15 @@ class Cancellation : public Property {
   static constexpr CarrierKind kCarriers[] = {CarrierKind::kFiber, CarrierKind::kBaton,
                                               CarrierKind::kConcurrent};
 
-  /// Checks the outcome of each of `calls` in a separate run that has failed.
+  /// Checks the outcome of each of `calls` in a separate run that has failed, in each replica.
   template <std::size_t N>
   void expect(Outcome expected, const LaterCall (&calls)[N]) {
+    at_each_place(2, [&](int odd) { expect_beside(odd, expected, calls); });
+  }
+
+ private:
+  template <std::size_t N>
+  void expect_beside(int odd, Outcome expected, const LaterCall (&calls)[N]) {
     for (const CarrierKind carrier : kCarriers) {
       Bench bench(*this, two_devices(carrier));
       Strategy& strategy = bench.strategy();
@@ -131,7 +141,7 @@ class Cancellation : public Property {
         Outcome outcome = Outcome::kNone;
         const auto body = [&](ReplicaContext& replica) {
           meet_with_a_tensor(replica);
-          if (replica.replica_id() == 0) throw InjectedFault{1};
+          if (replica.replica_id() == odd) throw InjectedFault{1};
           Belongings own{replica,
                          strategy,
                          mirrored,
@@ -150,7 +160,6 @@ class Cancellation : public Property {
     }
   }
 
- private:
   /// Calls on a replica that has swallowed its cancellation.
   static Outcome later(Belongings& own, const LaterCall& call) {
     try {
@@ -180,34 +189,36 @@ TEST_F(Cancellation, IsNotThrownByQueries) {
 }
 
 TEST_F(Cancellation, AbandonsReplicasThatKeepUsingTheirDevices) {
-  for (const CarrierKind carrier : kCarriers) {
-    SCOPED_TRACE(to_string(two_devices(carrier)));
-    Bench bench(*this, two_devices(carrier));
-    Strategy& strategy = bench.strategy();
-    int swallowed = 0;
-    TensorRow sum;  // Outlives the replica, whose stack is lost.
-    const auto body = [&](ReplicaContext& replica) {
-      meet_with_a_tensor(replica);
-      if (replica.replica_id() == 0) throw InjectedFault{1};
-      sum = tensor_of(0);
-      for (int i = 0; i < kMany; ++i) {
-        try {
-          if (i == 0) meet_with_a_tensor(replica);
-          sum = add(sum, 1.0F);
-          sum.to_host();
-        } catch (...) {
-          swallowed += 1;
+  at_each_place(2, [&](int odd) {
+    for (const CarrierKind carrier : kCarriers) {
+      SCOPED_TRACE(to_string(two_devices(carrier)));
+      Bench bench(*this, two_devices(carrier));
+      Strategy& strategy = bench.strategy();
+      int swallowed = 0;
+      TensorRow sum;  // Outlives the replica, whose stack is lost.
+      const auto body = [&](ReplicaContext& replica) {
+        meet_with_a_tensor(replica);
+        if (replica.replica_id() == odd) throw InjectedFault{1};
+        sum = tensor_of(0);
+        for (int i = 0; i < kMany; ++i) {
+          try {
+            if (i == 0) meet_with_a_tensor(replica);
+            sum = add(sum, 1.0F);
+            sum.to_host();
+          } catch (...) {
+            swallowed += 1;
+          }
         }
-      }
-    };
-    EXPECT_THROW(strategy.run(body), InjectedFault);
-    EXPECT_EQ(swallowed, kPatience);
-    ASSERT_TRUE(strategy.last_failure());
-    const ReplicaReport& last = strategy.last_failure()->replicas.back();
-    EXPECT_EQ(last.replica_id, 1);
-    EXPECT_EQ(last.what, "was abandoned: it swallowed its cancellation 16 times");
-    strategy.run(meet_with_a_tensor);
-  }
+      };
+      EXPECT_THROW(strategy.run(body), InjectedFault);
+      EXPECT_EQ(swallowed, kPatience);
+      ASSERT_TRUE(strategy.last_failure());
+      const ReplicaReport& last = strategy.last_failure()->replicas.back();
+      EXPECT_EQ(last.replica_id, 1 - odd);
+      EXPECT_EQ(last.what, "was abandoned: it swallowed its cancellation 16 times");
+      strategy.run(meet_with_a_tensor);
+    }
+  });
 }
 
 }  // namespace
