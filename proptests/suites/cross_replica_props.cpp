@@ -38,7 +38,8 @@ TEST_F(CrossReplica, BroadcastPutsTheSameBitsEverywhere) {
     const int source = static_cast<int>(seed) % request.devices;
     const auto everywhere = strategy.cross_replica().broadcast(tensors[source]);
     const auto on_host = strategy.cross_replica().broadcast(row);
-    RC_ASSERT(everywhere.size() == request.devices && on_host.size() == request.devices);
+    RC_ASSERT(everywhere.size() == request.devices);
+    RC_ASSERT(on_host.size() == request.devices);
     for (int id = 0; id < request.devices; ++id) {
       RC_ASSERT(Numbers(everywhere[id].to_host()) == Numbers(row));
       RC_ASSERT(everywhere[id].placement() == strategy.placement(id));

@@ -70,7 +70,8 @@ TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
 
     check_placed(backend, cross.reduce(op, tensors, list), devices, expected);
     const auto on_host = cross.reduce(op, rows, list);
-    RC_ASSERT(on_host.devices() == list && on_host.is_shared());
+    RC_ASSERT(on_host.devices() == list);
+    RC_ASSERT(on_host.is_shared());
     RC_ASSERT(Numbers(on_host.value()) == Numbers(expected));
 
     const auto batch = cross.batch_reduce(op, std::pair{tensors, list}, rows,

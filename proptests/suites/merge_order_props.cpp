@@ -4,6 +4,7 @@
 // INV-2 and INV-3: the k-th merge runs once, in program order, after every replica has arrived and
 // before any replica goes on. Contexts are current exactly where they belong.
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 #include "suites/property.h"
 
 #include <stdexcept>
@@ -15,70 +16,79 @@ namespace {
 
 class MergeOrder : public Property {};
 
-// The round of each replica. Each replica writes its own entry; merges read while no replica runs.
-struct Progress {
-  explicit Progress(int replicas)
-      : arrived(static_cast<std::size_t>(replicas)), resumed(static_cast<std::size_t>(replicas)) {}
-  std::vector<int> arrived;
-  std::vector<int> resumed;
-  int merged = 0;
-  bool in_order = true;
+// A merge, as the merge function saw the replicas of its process.
+struct SeenMerge {
+  std::vector<int> arrived;  // By replica: the last merge at which the replica has arrived,
+  std::vector<int> resumed;  // and the last merge from which the replica has gone on.
+  int sum_of_rounds;         // Over the replicas of all processes.
 };
 
-void wait_for_the_device() { Tensor<float>::full({2}, 1.0F).to_host(); }
+std::vector<int> entries_of(const std::vector<int>& replicas, const std::vector<int>& rounds) {
+  std::vector<int> entries;
+  for (const int id : replicas) entries.push_back(rounds[static_cast<std::size_t>(id)]);
+  return entries;
+}
+
+// Makes replicas arrive in an order other than the order of their ids.
+void wait_for_the_device(int times) {
+  for (int i = 0; i < times; ++i) Tensor<float>::full({2}, 1.0F).to_host();
+}
 
 TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
   testing::asserts("SEM-2");
   holds([this](const BackendRequest& request) {
     const int rounds = *rc::gen::inRange(1, 6);
     Bench bench(*this, request);
-    Strategy& strategy = bench.strategy();
-    Progress progress(request.devices);
-    strategy.run([&](ReplicaContext& replica) {
-      const auto id = static_cast<std::size_t>(replica.replica_id());
+    const std::vector<int>& own = bench.own();  // The replicas of this process.
+    std::vector<int> arrived(static_cast<std::size_t>(request.devices), 0);
+    std::vector<int> resumed = arrived;
+    std::vector<SeenMerge> merges;
+
+    bench.strategy().run([&](ReplicaContext& replica) {
+      const int id = replica.replica_id();
       for (int round = 1; round <= rounds; ++round) {
-        // Replicas wait for their devices for different times before they arrive.
-        for (std::size_t i = 0; i < id % 3; ++i) wait_for_the_device();
-        progress.arrived[id] = round;
+        wait_for_the_device(id % 3);
+        arrived[static_cast<std::size_t>(id)] = round;
         replica.merge_call(
-            [&progress, &bench, &request, round](CrossReplicaContext& cross,
-                                                 const PerReplica<int>& rounds) {
-              for (const int own : bench.own()) {
-                const auto i = static_cast<std::size_t>(own);
-                progress.in_order &= progress.arrived[i] == round;
-                progress.in_order &= progress.resumed[i] == round - 1;
-              }
-              progress.in_order &= ++progress.merged == round;
-              // All processes are in the merge of this round.
-              const int sum = cross.reduce(ReduceOp::kSum, rounds).value();
-              progress.in_order &= sum == round * request.devices;
+            [&](CrossReplicaContext& cross, const PerReplica<int>& all) {
+              merges.push_back({entries_of(own, arrived), entries_of(own, resumed),
+                                cross.reduce(ReduceOp::kSum, all).value()});
             },
             round);
-        progress.resumed[id] = round;
+        resumed[static_cast<std::size_t>(id)] = round;
       }
       meet_with_a_tensor(replica);
     });
-    RC_ASSERT(progress.in_order);
-    RC_ASSERT(progress.merged == (bench.own().empty() ? 0 : rounds));
+
+    RC_ASSERT(merges.size() == (own.empty() ? 0 : static_cast<std::size_t>(rounds)));
+    int round = 0;
+    for (const SeenMerge& merge : merges) {
+      ++round;
+      RC_ASSERT(merge.arrived == std::vector<int>(own.size(), round));
+      RC_ASSERT(merge.resumed == std::vector<int>(own.size(), round - 1));
+      RC_ASSERT(merge.sum_of_rounds == round * request.devices);
+    }
   });
 }
 
 TEST_F(MergeOrder, HasEveryMergeOnTheThreadThatCalledRun) {
   testing::asserts("SEM-2");
   holds([this](const BackendRequest& drawn) {
-    BackendRequest request = drawn;
-    const auto own_place = place();
+    const auto own_place = place();  // Asked for before the first strategy of the case.
     for (const CarrierKind carrier :
          {CarrierKind::kFiber, CarrierKind::kBaton, CarrierKind::kConcurrent}) {
+      BackendRequest request = drawn;
       request.carrier = carrier;
       Bench bench(*this, request, own_place);
       const std::thread::id caller = std::this_thread::get_id();
-      const auto here = bench.strategy().run([&](ReplicaContext& replica) {
+
+      const auto are_on_caller = bench.strategy().run([&](ReplicaContext& replica) {
         meet_with_a_tensor(replica);
         return replica.merge_call(
             [&](CrossReplicaContext&) { return std::this_thread::get_id() == caller; });
       });
-      for (const bool one : here) RC_ASSERT(one);
+
+      for (const bool is_on_caller : are_on_caller) RC_ASSERT(is_on_caller);
     }
   });
 }
@@ -87,68 +97,81 @@ TEST_F(MergeOrder, HandsArgumentsOverByReplicaId) {
   testing::asserts("SEM-3", "SEM-12");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    Strategy& strategy = bench.strategy();
-    const auto value = [&](int id) { return static_cast<int>(mixed_bits(seed, 0, id) % 1000); };
-    const auto seen = strategy.run([&](ReplicaContext& replica) {
+    const auto value_of = [&](int id) { return static_cast<int>(mixed_bits(seed, 0, id) % 1000); };
+
+    const auto merged = bench.strategy().run([&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
       return replica.merge_call(
           [](CrossReplicaContext&, const PerReplica<int>& values) {
             return std::vector<int>(values.begin(), values.end());
           },
-          value(replica.replica_id()));
+          value_of(replica.replica_id()));
     });
+
     std::vector<int> expected;
-    for (const int id : bench.own()) expected.push_back(value(id));
-    for (const std::vector<int>& values : seen) RC_ASSERT(values == expected);
+    for (const int id : bench.own()) expected.push_back(value_of(id));
+    for (const std::vector<int>& values : merged) RC_ASSERT(values == expected);
   });
 }
 
-bool cross_replica_work_is_refused(Strategy& strategy) {
-  try {
-    strategy.cross_replica().broadcast(1);
-  } catch (const ContextError& error) {
-    return error.code() == ErrorCode::kWrongContext;
-  }
-  return false;
+ErrorCode code_of_cross_replica_work(Strategy& strategy) {
+  return code_of([&] { strategy.cross_replica().broadcast(1); });
 }
 
-bool merging_is_refused(ReplicaContext& replica) {
-  try {
-    replica.merge_call([](CrossReplicaContext&) {});
-  } catch (const ContextError& error) {
-    return error.code() == ErrorCode::kMergeNested;
-  }
-  return false;
+ErrorCode code_of_merging(ReplicaContext& replica) {
+  return code_of([&] { replica.merge_call([](CrossReplicaContext&) {}); });
 }
+
+// The errors of cross-replica work in a replica.
+struct CodesInReplica {
+  ErrorCode before_merge;
+  ErrorCode after_merge;
+};
 
 TEST_F(MergeOrder, KeepsReplicaAndCrossReplicaWorkApart) {
   holds([this](const BackendRequest& request, bool throws) {
     const int thrower = throws ? *rc::gen::inRange(0, request.devices) : -1;
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
-    bool in_merge = false;
+    ErrorCode merging_in_merge = ErrorCode::kInternal;
+    int broadcast_in_merge = 0;
+    std::vector<ErrorCode> work_in_inner_run(static_cast<std::size_t>(request.devices));
+    std::vector<ErrorCode> merging_in_inner_run = work_in_inner_run;
+    std::vector<int> replicas_in_inner_run(work_in_inner_run.size());
+
     const auto body = [&](ReplicaContext& replica) {
-      const bool before = cross_replica_work_is_refused(strategy);
-      const bool here = replica.merge_call([&](CrossReplicaContext& cross) {
-        const auto inner = cross.run([&](ReplicaContext& again) {
-          return cross_replica_work_is_refused(strategy) && merging_is_refused(replica) &&
-                 again.num_replicas() == cross.num_replicas();
+      const ErrorCode before_merge = code_of_cross_replica_work(strategy);
+      replica.merge_call([&](CrossReplicaContext& cross) {
+        merging_in_merge = code_of_merging(replica);
+        broadcast_in_merge = cross.broadcast(7).value();
+        cross.run([&](ReplicaContext& inner) {
+          const auto id = static_cast<std::size_t>(inner.replica_id());
+          work_in_inner_run[id] = code_of_cross_replica_work(strategy);
+          merging_in_inner_run[id] = code_of_merging(replica);
+          replicas_in_inner_run[id] = inner.num_replicas();
         });
-        in_merge = merging_is_refused(replica) && cross.broadcast(7)[0] == 7;
-        bool all = true;
-        for (bool one : inner) all &= one;
-        return all;
       });
       meet_with_a_tensor(replica);
       if (replica.replica_id() == thrower) throw std::runtime_error("on purpose");
-      return before && here && cross_replica_work_is_refused(strategy);
+      return CodesInReplica{before_merge, code_of_cross_replica_work(strategy)};
     };
     if (throws) {
       RC_ASSERT_THROWS_AS(strategy.run(body), std::runtime_error);
     } else {
-      for (bool fine : strategy.run(body)) RC_ASSERT(fine);
+      for (const CodesInReplica& codes : strategy.run(body)) {
+        RC_ASSERT(codes.before_merge == ErrorCode::kWrongContext);
+        RC_ASSERT(codes.after_merge == ErrorCode::kWrongContext);
+      }
     }
-    RC_ASSERT(in_merge);
+
+    RC_ASSERT(merging_in_merge == ErrorCode::kMergeNested);
+    RC_ASSERT(broadcast_in_merge == 7);
+    for (const int replica : bench.own()) {
+      const auto id = static_cast<std::size_t>(replica);
+      RC_ASSERT(work_in_inner_run[id] == ErrorCode::kWrongContext);
+      RC_ASSERT(merging_in_inner_run[id] == ErrorCode::kMergeNested);
+      RC_ASSERT(replicas_in_inner_run[id] == request.devices);
+    }
     // After a normal and after an exceptional end, the caller is in cross-replica context again.
     RC_ASSERT(strategy.cross_replica().broadcast(3).value() == 3);
   });

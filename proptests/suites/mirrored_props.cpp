@@ -10,6 +10,7 @@
 #include "suites/reduce_oracle.h"
 
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 namespace belfry::testing::mirrored_props {
@@ -63,13 +64,16 @@ TEST_F(MirroredVariables, StartEqualFromASingleInitialiserCall) {
     };
     require_components(strategy, host, row(0));
     require_components(strategy, device, row(1));
-    const auto fine = strategy.run([&](ReplicaContext& replica) {
+    const auto seen = strategy.run([&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
-      return same_numbers(host.on(replica), row(0)) &&
-             same_numbers(device.on(replica).to_host(), row(1)) &&
-             device.on(replica).placement() == replica.placement();
+      const Tensor<float>& own = device.on(replica);
+      return std::tuple(host.on(replica), own.to_host(), own.placement() == replica.placement());
     });
-    for (bool one : fine) RC_ASSERT(one);
+    for (const auto& [on_host, on_device, is_with_replica] : seen) {
+      RC_ASSERT(Numbers(on_host) == Numbers(row(0)));
+      RC_ASSERT(Numbers(on_device) == Numbers(row(1)));
+      RC_ASSERT(is_with_replica);
+    }
   });
 }
 

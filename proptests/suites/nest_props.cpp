@@ -39,59 +39,73 @@ rc::Gen<NestCase> nest_case() {
       });
 }
 
+// A nest that a replica has, and the nest that it must be.
+struct Compared {
+  SampleNest got;
+  SampleNest expected;
+};
+
+void require_equal(const std::vector<Compared>& nests) {
+  for (const Compared& nest : nests) {
+    RC_ASSERT(same_bits(nest.got, nest.expected));
+    RC_ASSERT(nest.got.tensor.placement() == nest.expected.tensor.placement());
+  }
+}
+
 class Nests : public Property {
  protected:
-  // Runs `body` on every replica. `body` returns whether all values were right.
+  // Runs `body` on every replica. `body` gets the nest of the replica, and returns other nests with
+  // the nests that they must be.
   template <class Body>
-  void hold_on_every_replica(const Body& body) {
+  void are_equal_on_every_replica(const Body& body) {
     holds([this, &body] {
       const NestCase drawn = *nest_case();
       Bench bench(*this, drawn.backend);
-      Strategy& strategy = bench.strategy();
-      const auto fine = strategy.run([&](ReplicaContext& replica) -> bool {
+      const auto nests = bench.strategy().run([&](ReplicaContext& replica) {
         meet_with_a_tensor(replica);
-        return body(replica, drawn);
+        const SampleNest own = nest_of(drawn.shape, drawn.seed, replica.replica_id());
+        return body(replica, own, drawn);
       });
-      for (bool one : fine) RC_ASSERT(one);
+      for (const std::vector<Compared>& of_replica : nests) require_equal(of_replica);
     });
   }
 };
 
 TEST_F(Nests, ReduceToTheReductionsOfTheirLeaves) {
   testing::asserts("SEM-20");
-  hold_on_every_replica([](ReplicaContext& replica, const NestCase& drawn) {
-    const int replicas = replica.num_replicas();
-    const SampleNest own = nest_of(drawn.shape, drawn.seed, replica.replica_id());
-    bool fine = true;
-    for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-      const SampleNest got = replica.all_reduce(op, own);
-      fine &= same_bits(got, reduced_nest(drawn.shape, drawn.seed, replicas, op));
-      fine &= got.tensor.placement() == replica.placement();
-    }
-    // The argument of the reduction is unchanged.
-    return fine && same_bits(own, nest_of(drawn.shape, drawn.seed, replica.replica_id()));
-  });
+  are_equal_on_every_replica(
+      [](ReplicaContext& replica, const SampleNest& own, const NestCase& drawn) {
+        const int replicas = replica.num_replicas();
+        const auto expected = [&](ReduceOp op) {
+          return reduced_nest(drawn.shape, drawn.seed, replicas, op);
+        };
+        const SampleNest sum = replica.all_reduce(ReduceOp::kSum, own);
+        const SampleNest mean = replica.all_reduce(ReduceOp::kMean, own);
+        const SampleNest unchanged = nest_of(drawn.shape, drawn.seed, replica.replica_id());
+        return std::vector<Compared>{
+            {sum, expected(ReduceOp::kSum)}, {mean, expected(ReduceOp::kMean)}, {own, unchanged}};
+      });
 }
 
 TEST_F(Nests, ReduceInMergesAsTheyDoInReplicas) {
-  hold_on_every_replica([](ReplicaContext& replica, const NestCase& drawn) {
-    const SampleNest own = nest_of(drawn.shape, drawn.seed, replica.replica_id());
-    const SampleNest got = replica.merge_call(
-        [](CrossReplicaContext& cross, const PerReplica<SampleNest>& nests) {
-          return cross.reduce(ReduceOp::kMean, nests);
-        },
-        own);
-    return same_bits(got, replica.all_reduce(ReduceOp::kMean, own));
-  });
+  are_equal_on_every_replica(
+      [](ReplicaContext& replica, const SampleNest& own, const NestCase& /*drawn*/) {
+        const SampleNest in_merge = replica.merge_call(
+            [](CrossReplicaContext& cross, const PerReplica<SampleNest>& nests) {
+              return cross.reduce(ReduceOp::kMean, nests);
+            },
+            own);
+        return std::vector<Compared>{{in_merge, replica.all_reduce(ReduceOp::kMean, own)}};
+      });
 }
 
 TEST_F(Nests, ReturnFromAMergeToTheirReplica) {
-  hold_on_every_replica([](ReplicaContext& replica, const NestCase& drawn) {
-    const SampleNest own = nest_of(drawn.shape, drawn.seed, replica.replica_id());
-    const SampleNest back = replica.merge_call(
-        [](CrossReplicaContext&, const PerReplica<SampleNest>& nests) { return nests; }, own);
-    return same_bits(back, own) && back.tensor.placement() == own.tensor.placement();
-  });
+  are_equal_on_every_replica(
+      [](ReplicaContext& replica, const SampleNest& own, const NestCase& /*drawn*/) {
+        const SampleNest back = replica.merge_call(
+            [](CrossReplicaContext&, const PerReplica<SampleNest>& nests) { return nests; }, own);
+        return std::vector<Compared>{{back, own}};
+      });
 }
 
 TEST_F(Nests, AreSelectedByReplicaFromResultsAndArguments) {
@@ -104,34 +118,56 @@ TEST_F(Nests, AreSelectedByReplicaFromResultsAndArguments) {
       return nest_of(drawn.shape, drawn.seed, replica.replica_id());
     });
     RC_ASSERT(results.size() == drawn.backend.devices);
+
     using Several = std::map<std::string, std::pair<PerReplica<SampleNest>, int>>;
     const Several several{{"a", {results, 1}}, {"b", {results, 2}}};
-    const auto fine = strategy.run(
+    struct Received {
+      std::vector<Compared> nests;
+      int beside_b;
+      int plain;
+    };
+    const auto received = strategy.run(
         [&](ReplicaContext& replica, const SampleNest& direct,
             const std::map<std::string, std::pair<SampleNest, int>>& nested, int plain) {
           const SampleNest own = nest_of(drawn.shape, drawn.seed, replica.replica_id());
-          return same_bits(direct, own) && same_bits(nested.at("a").first, own) &&
-                 same_bits(nested.at("b").first, own) && nested.at("b").second == 2 && plain == 5;
+          const auto& [in_b, beside_b] = nested.at("b");
+          return Received{
+              {{direct, own}, {nested.at("a").first, own}, {in_b, own}}, beside_b, plain};
         },
         results, several, 5);
-    for (bool one : fine) RC_ASSERT(one);
+
+    for (const Received& of_replica : received) {
+      require_equal(of_replica.nests);
+      RC_ASSERT(of_replica.beside_b == 2);
+      RC_ASSERT(of_replica.plain == 5);
+    }
   });
 }
 
 TEST_F(Nests, OfMergeResultsAreUnpackedLeafByLeaf) {
   testing::asserts("SEM-13");
-  hold_on_every_replica([](ReplicaContext& replica, const NestCase&) {
-    const int id = replica.replica_id();
-    const auto [mine, shared, both, maybe, listed] = replica.merge_call(
-        [](CrossReplicaContext& cross, const PerReplica<int>& ids) {
-          const Mirrored<int> same = cross.broadcast(9);
-          return std::tuple(ids, std::string("plain"), std::pair(ids, same),
-                            std::optional<PerReplica<int>>(ids),
-                            std::vector<PerReplica<int>>{ids, ids});
-        },
-        id);
-    return mine == id && shared == "plain" && both == std::pair(id, 9) && maybe == id &&
-           listed == std::vector<int>{id, id};
+  holds([this] {
+    Bench bench(*this, (*nest_case()).backend);
+    const auto results = bench.strategy().run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return replica.merge_call(
+          [](CrossReplicaContext& cross, const PerReplica<int>& ids) {
+            const Mirrored<int> same = cross.broadcast(9);
+            return std::tuple(ids, std::string("plain"), std::pair(ids, same),
+                              std::optional<PerReplica<int>>(ids),
+                              std::vector<PerReplica<int>>{ids, ids});
+          },
+          replica.replica_id());
+    });
+
+    for (int id = 0; id < results.size(); ++id) {
+      const auto& [mine, shared, both, maybe, listed] = results[id];
+      RC_ASSERT(mine == id);
+      RC_ASSERT(shared == "plain");
+      RC_ASSERT(both == std::pair(id, 9));
+      RC_ASSERT(maybe == id);
+      RC_ASSERT((listed == std::vector<int>{id, id}));
+    }
   });
 }
 

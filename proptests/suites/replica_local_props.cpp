@@ -58,11 +58,11 @@ TEST_F(ReplicaLocal, TensorsLiveWithTheirReplicas) {
     Strategy& strategy = bench.strategy();
     const auto variable = strategy.replica_local_variable(
         ReduceOp::kSum, [] { return Tensor<float>::full({3}, 1.0F); });
-    const auto fine = strategy.run([&](ReplicaContext& replica) {
+    const auto are_with_replicas = strategy.run([&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
       return variable.on(replica).placement() == replica.placement();
     });
-    for (bool one : fine) RC_ASSERT(one);
+    for (const bool is_with_replica : are_with_replicas) RC_ASSERT(is_with_replica);
   });
 }
 

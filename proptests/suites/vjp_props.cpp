@@ -74,7 +74,8 @@ void check_product(const Rows& u, const Rows& v, Forward&& forward, Backward&& b
     }
     // Exact except for the rounding of each term and each sum, for example of thirds in a mean.
     const double difference = inner(column, v) - transposed[0][i];
-    RC_ASSERT(difference < 1e-9 && difference > -1e-9);
+    RC_ASSERT(difference < 1e-9);
+    RC_ASSERT(difference > -1e-9);
   }
 }
 

@@ -70,7 +70,9 @@ TEST(Backend, TheHostIsADeviceIfTheBackendSaysSo) {
   const NamesAndHost backend{2};
   EXPECT_EQ(backend.devices().size(), 2U) << "the host is none of the devices";
   EXPECT_EQ(backend.index_of(DeviceSpec::parse("/cpu:0")), 2);
-  EXPECT_TRUE(backend.has_device(0) && backend.has_device(1) && backend.has_device(2));
+  EXPECT_TRUE(backend.has_device(0));
+  EXPECT_TRUE(backend.has_device(1));
+  EXPECT_TRUE(backend.has_device(2));
   EXPECT_FALSE(backend.has_device(-1) || backend.has_device(3));
   try {
     (void)backend.index_of(DeviceSpec::parse("/cpu:1"));

@@ -89,7 +89,8 @@ TEST(Clusters, K12_DevicesAreCountedByTask) {
     devices.push_back(DeviceSpec::parse(name));
   }
   using Numbers = std::map<std::string, int>;
-  ASSERT_TRUE(config.job && config.index);
+  ASSERT_TRUE(config.job);
+  ASSERT_TRUE(config.index);
   EXPECT_EQ(devices_of_task(devices, {.job = *config.job, .index = *config.index}),
             (Numbers{{"GPU", 2}, {"TPU", 2}}));
   EXPECT_EQ(devices_of_task(devices, {.job = "worker2", .index = 3}), (Numbers{{"GPU", 1}}));

@@ -130,8 +130,10 @@ RC_GTEST_PROP(ResolveProperty, AnyEnvironmentGivesAProcessOrNamesAVariable, ()) 
   }
   try {
     const ProcessNumbers numbers = resolve(environment).numbers;
-    RC_ASSERT(numbers.rank >= 0 && numbers.rank < numbers.size);
-    RC_ASSERT(numbers.local_rank >= 0 && numbers.local_rank < numbers.size);
+    RC_ASSERT(numbers.rank >= 0);
+    RC_ASSERT(numbers.rank < numbers.size);
+    RC_ASSERT(numbers.local_rank >= 0);
+    RC_ASSERT(numbers.local_rank < numbers.size);
   } catch (const InvalidArgumentError& error) {
     RC_ASSERT(error.code() == ErrorCode::kInvalidArgument);
     const std::string& summary = error.report().summary;

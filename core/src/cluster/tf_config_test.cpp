@@ -182,7 +182,8 @@ RC_GTEST_PROP(TfConfigProperty, AnyTextIsReadOrRefused, ()) {
   for (const std::string& piece : pieces) text += piece;
   try {
     const ProcessIdentity identity = told(text);
-    RC_ASSERT(identity.numbers.rank >= 0 && identity.numbers.rank < identity.numbers.size);
+    RC_ASSERT(identity.numbers.rank >= 0);
+    RC_ASSERT(identity.numbers.rank < identity.numbers.size);
   } catch (const InvalidArgumentError& error) {
     RC_ASSERT(error.report().summary.starts_with("TF_CONFIG holds "));
   }

@@ -36,7 +36,8 @@ Steps steps_of(int replicas, const Dataset<Ints>& batches, const DistributeOptio
   for (const PerReplica<Ints>& step : strategy.distribute_dataset(batches, options)) {
     steps.emplace_back(step.begin(), step.end());
     EXPECT_EQ(step.size(), replicas);
-    EXPECT_TRUE(step.has(0) && step.has(replicas - 1));
+    EXPECT_TRUE(step.has(0));
+    EXPECT_TRUE(step.has(replicas - 1));
   }
   return steps;
 }

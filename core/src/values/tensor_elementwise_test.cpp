@@ -222,7 +222,10 @@ TEST_F(TensorElementwise, RandomNumbersDependOnSeedAndCounterAlone) {
   const Placement first{&backend_, 0};
   const Placement second{&backend_, 1};
   const auto all = random_uniform({100}, 7, 0, first).to_host();
-  for (float u : all) EXPECT_TRUE(u >= 0 && u < 1) << u;
+  for (float u : all) {
+    EXPECT_GE(u, 0);
+    EXPECT_LT(u, 1);
+  }
   const auto rest = random_uniform({60}, 7, 40, second).to_host();
   EXPECT_TRUE(std::equal(rest.begin(), rest.end(), all.begin() + 40));
   EXPECT_NE(all, random_uniform({100}, 8, 0, first).to_host());

@@ -59,7 +59,8 @@ class KernelFailures : public Property {
     EXPECT_TRUE(step.is_released());
     if (!points.is_reached()) {
       EXPECT_EQ(thrown, "nothing");
-      EXPECT_TRUE(step.is_trained() && step.memory_is_trained());
+      EXPECT_TRUE(step.is_trained());
+      EXPECT_TRUE(step.memory_is_trained());
       return false;
     }
     EXPECT_EQ(thrown, fault == StepFault::kCancel ? "BF-003" : "the fault");
@@ -68,7 +69,8 @@ class KernelFailures : public Property {
     EXPECT_TRUE(step.is_unchanged());
     StepPoints none;
     step.run(none);
-    EXPECT_TRUE(step.is_trained() && step.memory_is_trained());
+    EXPECT_TRUE(step.is_trained());
+    EXPECT_TRUE(step.memory_is_trained());
     return true;
   }
 
@@ -130,8 +132,12 @@ Ending step_with(Strategy& strategy) {
   }
   hear_of_failures(strategy.backend());
   EXPECT_TRUE(step->is_released());
-  EXPECT_TRUE(has_passed ? step->is_trained() && step->memory_is_trained()
-                         : step->is_unchanged() || step->is_trained());
+  if (has_passed) {
+    EXPECT_TRUE(step->is_trained());
+    EXPECT_TRUE(step->memory_is_trained());
+  } else {
+    EXPECT_TRUE(step->is_unchanged() || step->is_trained());
+  }
   EXPECT_TRUE(step->memory_is_either());
   return has_passed ? Ending::kPassed : Ending::kFailed;
 }
@@ -177,7 +183,8 @@ TEST_F(KernelFailures, OfDevicesWithoutMemoryLeaveNothingBehind) {
       Bench bench(*this, request);
       ending = step_without_memory(bench.backend());
       failed_steps += ending == Ending::kFailed ? 1 : 0;
-      ASSERT_TRUE(rows < kMostRows && !HasFailure());
+      ASSERT_LT(rows, kMostRows);
+      ASSERT_FALSE(HasFailure());
     }
     EXPECT_GT(failed_steps, 0);
   }

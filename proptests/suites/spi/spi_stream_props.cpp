@@ -326,7 +326,10 @@ TEST_F(SpiStreams, LinksAreOfDevices) {
   const auto& links = backend->connections().links;
   EXPECT_TRUE(links.empty() || links.size() == 3) << links.size() << " lists for 3 devices";
   for (const std::vector<int>& linked : links) {
-    for (const int device : linked) EXPECT_TRUE(device >= 0 && device < 3) << device;
+    for (const int device : linked) {
+      EXPECT_GE(device, 0);
+      EXPECT_LT(device, 3);
+    }
   }
 }
 
@@ -339,7 +342,8 @@ TEST_F(SpiStreams, TheHostIsADeviceLikeTheOthers) {
     EXPECT_FALSE(backend->has_device(2));
     return;
   }
-  ASSERT_TRUE(*index >= 0 && *index <= 2) << *index;
+  ASSERT_GE(*index, 0);
+  ASSERT_LE(*index, 2);
   Device& host = backend->device(*index);
   EXPECT_EQ(host.index(), *index);
   EXPECT_EQ(host.spec(), backend->device_spec(*index));

@@ -151,7 +151,8 @@ TEST_F(Tower, PropertiesOfAStrategy) {
   };
   const auto found =
       tower::call_for_each_tower(distribution_, fn, tower::worker_device_index(distribution_));
-  EXPECT_TRUE(found[0] && found[1]);
+  EXPECT_TRUE(found[0]);
+  EXPECT_TRUE(found[1]);
   tower::OneDeviceStrategy one(backend_, backend_.device_spec(1));
   EXPECT_TRUE(tower::is_single_tower(one));
   EXPECT_THAT(tower::unwrap(one, tower::worker_device_index(one)), ::testing::ElementsAre(0));

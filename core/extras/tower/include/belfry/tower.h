@@ -17,11 +17,17 @@
 #include <utility>
 #include <vector>
 
-/// The older words: a tower is a replica. Every name of earlier systems, as an alias or a function
-/// of belfry's; docs/tf_mapping.md lists them. Functions take a strategy, or the context of the
-/// function, first, and reductions by name or as a ReduceOp. Behaviour and errors are those of the
-/// functions in the list; `InTower`, `CrossTower`, `OfStrategy` and `Around` stand for the
-/// contexts.
+/// The names of TensorFlow 1 and 2 and of TF-Scala for programs that are moved to belfry; a tower
+/// is a replica.
+///
+///   tower::call_for_each_tower(strategy, [](tower::TowerContext& tower) {
+///     const double sum = tower::all_reduce(tower, "sum", 1.0);
+///   });
+///
+/// Every name of earlier systems is an alias or a function here; docs/tf_mapping.md lists the
+/// names, with the functions of belfry that have the behaviour and the errors. Functions take a
+/// strategy, or the context of the function, first, and reductions by name or as a ReduceOp.
+/// `InTower`, `CrossTower`, `OfStrategy` and `Around` stand for the contexts.
 namespace belfry::tower {
 
 // Types.
