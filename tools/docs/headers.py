@@ -66,6 +66,8 @@ class Comments:
     def line(self, text):
         """Converts a line of a file. Other lines than comments end the comment."""
         found = re.match(r"^( *///(?!<) ?)(.*)$", text)
+        if found and found[2].startswith("    ") and not self.in_code:
+            return text  # A line of code.
         if found:
             return found[1] + self.text(found[2])
         self.in_code = False

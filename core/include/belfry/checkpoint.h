@@ -33,10 +33,10 @@ inline constexpr bool kPrints<RestoreOptions> = true;
 /// Saves variables of a strategy to a file, and restores them by name, also on another number of
 /// replicas (SEM-54 to SEM-56).
 ///
-///   Checkpoint checkpoint(strategy);
-///   checkpoint.add(weights).add(step);      // Variables with names.
-///   checkpoint.save("model.belfry");
-///   checkpoint.restore("model.belfry");     // In this job or a later one.
+///     Checkpoint checkpoint(strategy);
+///     checkpoint.add(weights).add(step);      // Variables with names.
+///     checkpoint.save("model.belfry");
+///     checkpoint.restore("model.belfry");     // In this job or a later one.
 ///
 /// The strategy outlives the checkpoint. A file appears as a whole, or the former one stays. Over
 /// several processes all save and restore together, and process 0 writes and reads the file.

@@ -55,7 +55,7 @@ std::string to_string(const ProcessIdentity& identity);
 /// variables set, or process 0 of 1 (SEM-200). Reads nothing but `environment`, and changes
 /// nothing:
 ///
-///   const ProcessIdentity here = resolve(environment_from(environ));
+///     const ProcessIdentity here = resolve(environment_from(environ));
 ///
 /// Throws: InvalidArgumentError (kInvalidArgument) with the variable at fault and its value
 /// (SEM-201, SEM-202); without a source, also for a TF_CONFIG of several processes without a task.

@@ -13,8 +13,8 @@ namespace belfry {
 /// Tells when several pieces of device work are done; made by `CrossReplicaContext::group`
 /// (SEM-125):
 ///
-///   const Completion done = cross.group(gradients);
-///   done.wait();    // Blocks the host.
+///     const Completion done = cross.group(gradients);
+///     done.wait();    // Blocks the host.
 ///
 /// A value: copies stand for the same work. Destroy it before its backend. In a replica of a failed
 /// run the constructor with devices, done, wait and delay throw ReplicaCancelled (SEM-7).

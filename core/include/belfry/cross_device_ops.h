@@ -80,8 +80,8 @@ struct TensorReduction {
 /// An algorithm that reduces tensors over devices: it decides the route of the bytes, and the order
 /// of additions if the strategy names none (SEM-146).
 ///
-///   auto ring = std::make_shared<RingAllReduce>();
-///   MirroredStrategy strategy{backend, {.cross_device_ops = ring}};
+///     auto ring = std::make_shared<RingAllReduce>();
+///     MirroredStrategy strategy{backend, {.cross_device_ops = ring}};
 ///
 /// Host leaves, gathers and users' reductions never reach an algorithm.
 ///

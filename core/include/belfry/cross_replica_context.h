@@ -30,12 +30,12 @@ namespace belfry {
 /// Combines and changes the values of all replicas. A merge function gets the context as its first
 /// argument; between runs `strategy.cross_replica()` returns the context.
 ///
-///   replica.merge_call(
-///       [&](CrossReplicaContext& cross, const PerReplica<double>& gradients) {
-///         const Mirrored<double> mean = cross.reduce(ReduceOp::kMean, gradients);
-///         cross.update(weight, [](double& w, double g) { w -= 0.1 * g; }, mean);
-///       },
-///       gradient);
+///     replica.merge_call(
+///         [&](CrossReplicaContext& cross, const PerReplica<double>& gradients) {
+///           const Mirrored<double> mean = cross.reduce(ReduceOp::kMean, gradients);
+///           cross.update(weight, [](double& w, double g) { w -= 0.1 * g; }, mean);
+///         },
+///         gradient);
 ///
 /// Work on tensors is enqueued on streams of the devices, in the order of the calls; the host does
 /// not block unless a verb says so.
@@ -68,8 +68,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// Calls `fn(ReplicaContext&, const A&...)` once on every replica, and returns the results by
   /// replica; see Strategy::run.
   ///
-  ///   PerReplica<R> run(F fn, A... args);
-  ///   PerReplica<R> run(RunOptions options, F fn, A... args);
+  ///     PerReplica<R> run(F fn, A... args);
+  ///     PerReplica<R> run(RunOptions options, F fn, A... args);
   ///
   /// Order: blocks the host until all replicas have ended; device work may still be running.
   /// Throws, beside exceptions of replicas and errors of their merges:
@@ -136,7 +136,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   }
   /// Reduces several values at once, for fewer collectives, and returns a tuple in their order.
   ///
-  ///   std::tuple<Mirrored<T>...> batch_reduce(ReduceOp op, PerReplica<T>... values);
+  ///     std::tuple<Mirrored<T>...> batch_reduce(ReduceOp op, PerReplica<T>... values);
   ///
   /// A `std::pair` of a value and its destination gives a MirroredOn; a `std::vector` of pairs of
   /// one type gives a vector. All values are one reduction of the strategy, or one for each set of
@@ -166,8 +166,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// Calls `fn(component, args...)` for each component of a variable, on the component's device,
   /// and returns the results.
   ///
-  ///   Mirrored<R> update(V variable, F fn, A... args);    // Nothing if fn returns void.
-  ///   Mirrored<R> update(UpdateOptions options, V variable, F fn, A... args);
+  ///     Mirrored<R> update(V variable, F fn, A... args);    // Nothing if fn returns void.
+  ///     Mirrored<R> update(UpdateOptions options, V variable, F fn, A... args);
   ///
   /// A Mirrored argument or a variable gives fn the component for the same device, and a MirroredOn
   /// on a single device its value (SEM-41). If fn throws, no component has changed; with `in_place`
@@ -193,7 +193,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
 
   /// Does the same as update, and returns the results of all calls in the order of the components.
   ///
-  ///   std::vector<R> update_each(V variable, F fn, A... args);
+  ///     std::vector<R> update_each(V variable, F fn, A... args);
   Verb<detail::calls::UpdateEach> update_each{*this};
   template <class V, class F, class... Args>
   auto update_each_at(const auto& place, const V& variable, const F& fn, const Args&... args) {
@@ -203,7 +203,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
 
   /// Calls `fn(args...)` once on each of these devices, in their order, and returns the results.
   ///
-  ///   MirroredOn<R> update_non_slot(std::vector<DeviceSpec> devices, F fn, A... args);
+  ///     MirroredOn<R> update_non_slot(std::vector<DeviceSpec> devices, F fn, A... args);
   ///
   /// Arguments, Order: as update.
   /// Throws, beside the errors of update, before fn is called:
@@ -252,7 +252,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// Calls `fn(element, args...)` for each element, element k on the device of replica k mod N, and
   /// returns each replica's results, possibly an empty list (SEM-123).
   ///
-  ///   PerReplica<std::vector<R>> map(std::vector<X> elements, F fn, A... args);
+  ///     PerReplica<std::vector<R>> map(std::vector<X> elements, F fn, A... args);
   ///
   /// Arguments, Order: as update.
   /// Throws: exceptions of fn; the errors of update for arguments.

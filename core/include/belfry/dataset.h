@@ -28,9 +28,9 @@ enum class Remainder : std::uint8_t { kKeep, kDrop };
 
 /// A recipe for a sequence of elements of any copyable type.
 ///
-///   const auto batches = Dataset<int>::range(10).shuffle(7).batch(4);
-///   for (const std::vector<int>& batch : batches) train(batch);      // Sizes 4, 4 and 2.
-///   for (const auto& shares : strategy.distribute_dataset(batches, options)) {...}
+///     const auto batches = Dataset<int>::range(10).shuffle(7).batch(4);
+///     for (const std::vector<int>& batch : batches) train(batch);      // Sizes 4, 4 and 2.
+///     for (const auto& shares : strategy.distribute_dataset(batches, options)) {...}
 ///
 /// Methods return new datasets and read nothing; each loop reads the elements anew (SEM-92). Copies
 /// share the recipe.

@@ -27,11 +27,11 @@ namespace belfry {
 
 /// The steps of a training: each step is a PerReplica with a share of the data for each replica.
 ///
-///   const auto steps = strategy.distribute_dataset(
-///       Dataset<float>::from(examples).batch(64), {.end_of_data = EndOfData::kMaskReplicas});
-///   for (const PerReplica<std::vector<float>>& shares : steps) {
-///     strategy.run([](ReplicaContext& replica, const std::vector<float>& share) {...}, shares);
-///   }
+///     const auto steps = strategy.distribute_dataset(
+///         Dataset<float>::from(examples).batch(64), {.end_of_data = EndOfData::kMaskReplicas});
+///     for (const PerReplica<std::vector<float>>& shares : steps) {
+///       strategy.run([](ReplicaContext& replica, const std::vector<float>& share) {...}, shares);
+///     }
 ///
 /// Each loop reads the dataset anew. Tensors are on the replicas' devices. The strategy outlives
 /// the dataset and its iterators. Loops run outside replicas; elements are made with replica 0's

@@ -29,9 +29,9 @@ namespace detail {
 /// A value for each replica, ordered by replica id: a result of `run`, an argument of a merge
 /// function, a step of a dataset.
 ///
-///   const PerReplica<int> ids = strategy.run([](ReplicaContext& r) { return r.replica_id(); });
-///   std::cout << ids[1] << ' ' << ids;                     // 1 PerReplica[0, 1]
-///   const auto inputs = PerReplica<double>{0.5, 2};        // For run(fn, inputs).
+///     const PerReplica<int> ids = strategy.run([](ReplicaContext& r) { return r.replica_id(); });
+///     std::cout << ids[1] << ' ' << ids;                     // 1 PerReplica[0, 1]
+///     const auto inputs = PerReplica<double>{0.5, 2};        // For run(fn, inputs).
 ///
 /// Also used for a single replica, so that the types of a program do not depend on the number of
 /// devices (SEM-10). Replicas that took no part have no value (SEM-90).
@@ -108,8 +108,8 @@ class PerReplica {
 
 /// A value that is the same on every replica: the result of `reduce`, `broadcast` and `update`.
 ///
-///   const Mirrored<double> sum = cross.reduce(ReduceOp::kSum, per_replica);
-///   std::cout << sum.value();
+///     const Mirrored<double> sum = cross.reduce(ReduceOp::kSum, per_replica);
+///     std::cout << sum.value();
 ///
 /// Host values are kept once and shared; tensors have a component on each device. The maker
 /// promises the equality; belfry checks components with storage of their own (SEM-11).

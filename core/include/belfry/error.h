@@ -128,12 +128,12 @@ std::string describe(const ErrorReport& report);
 
 /// The base of all exceptions that belfry throws at users. Exceptions of users keep their types.
 ///
-///   try {
-///     strategy.run(train_step);
-///   } catch (const Error& error) {
-///     std::cerr << error.what() << '\n';    // BF-060, the device, the bytes, and a hint.
-///     return error.code() == ErrorCode::kOutOfMemory ? 2 : 1;
-///   }
+///     try {
+///       strategy.run(train_step);
+///     } catch (const Error& error) {
+///       std::cerr << error.what() << '\n';    // BF-060, the device, the bytes, and a hint.
+///       return error.code() == ErrorCode::kOutOfMemory ? 2 : 1;
+///     }
 class Error : public std::exception {
  public:
   /// An error with this report.

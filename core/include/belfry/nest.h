@@ -21,12 +21,12 @@ class AnyTensor;
 /// A value that verbs reduce, copy and save leaf by leaf: a structure of gradients, for example,
 /// which lists its members once.
 ///
-///   struct Gradients {
-///     double bias;
-///     std::vector<double> weights;
-///     static auto members(auto& self) { return std::tie(self.bias, self.weights); }
-///   };
-///   const Gradients mean = replica.all_reduce(ReduceOp::kMean, gradients);
+///     struct Gradients {
+///       double bias;
+///       std::vector<double> weights;
+///       static auto members(auto& self) { return std::tie(self.bias, self.weights); }
+///     };
+///     const Gradients mean = replica.all_reduce(ReduceOp::kMean, gradients);
 ///
 /// Leaves are arithmetic types, 16-bit floats, `std::vector` of these (one leaf of rank 1),
 /// tensors, and types with ElementTraits. A nest is a leaf; a `std::vector`, `array`, `map`,

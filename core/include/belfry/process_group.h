@@ -56,9 +56,9 @@ std::string text_of(const CallNames::Name& name, const std::string& otherwise);
 /// A group of processes, as one of them sees it: for a MultiWorkerMirroredStrategy, and for
 /// exchanges of bytes between its runs (SEM-150).
 ///
-///   mpi::Group group{argc, argv};
-///   group.first([] { make_folder(); });    // On process 0; the others wait.
-///   group.barrier();
+///     mpi::Group group{argc, argv};
+///     group.first([] { make_folder(); });    // On process 0; the others wait.
+///     group.barrier();
 ///
 /// All processes make the same calls of a group in the same order. A group is for one thread at a
 /// time. Errors of every exchange:

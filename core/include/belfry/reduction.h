@@ -58,11 +58,11 @@ concept Folds = requires(const R& reduction, P folded, const P& next, int replic
 /// A reduction that a program defines, for all_reduce and reduce. `ReduceOp` names the two that
 /// backends have natively.
 ///
-///   struct Largest {
-///     double combine(double folded, double next) const { return std::max(folded, next); }
-///     double finalize(double folded, int) const { return folded; }
-///   };
-///   const double largest = replica.all_reduce(Largest{}, x);
+///     struct Largest {
+///       double combine(double folded, double next) const { return std::max(folded, next); }
+///       double finalize(double folded, int) const { return folded; }
+///     };
+///     const double largest = replica.all_reduce(Largest{}, x);
 ///
 /// The values are folded on replica 0's device, by replica id: ((x0 + x1) + x2) + ..., with
 /// `combine(folded, next)` as the +. Then `finalize(folded, replicas)` makes the result, with the

@@ -33,12 +33,12 @@ struct DefaultContext;
 /// The first argument of a replica function: the replica's number and device, and the verbs by
 /// which replicas meet.
 ///
-///   strategy.run([](ReplicaContext& replica) {
-///     const double x = 1.0 + replica.replica_id();
-///     const double sum = replica.all_reduce(ReduceOp::kSum, x);    // 3 on both of two replicas.
-///     const double largest = replica.merge_call(
-///         [](CrossReplicaContext&, const PerReplica<double>& xs) { return xs[1]; }, x);    // 2.
-///   });
+///     strategy.run([](ReplicaContext& replica) {
+///       const double x = 1.0 + replica.replica_id();
+///       const double sum = replica.all_reduce(ReduceOp::kSum, x);    // 3 on both of two replicas.
+///       const double largest = replica.merge_call(
+///           [](CrossReplicaContext&, const PerReplica<double>& xs) { return xs[1]; }, x);    // 2.
+///     });
 ///
 /// The context is valid until the replica function returns. `merge_call`, `all_reduce`,
 /// `all_gather` and assignments of mirrored variables are merges: each waits until all replicas
@@ -69,8 +69,8 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
   /// Waits for all replicas, calls `merge_fn(CrossReplicaContext&, const PerReplica<A>&...)` once,
   /// and returns the result to each replica.
   ///
-  ///   R merge_call(F merge_fn, A... args);
-  ///   R merge_call(MergeTag tag, F merge_fn, A... args);
+  ///     R merge_call(F merge_fn, A... args);
+  ///     R merge_call(MergeTag tag, F merge_fn, A... args);
   ///
   /// A result PerReplica or Mirrored, also inside nests, gives each replica its component; each
   /// replica gets a copy of any other result. A merge_fn with `Strategy&` as its first parameter

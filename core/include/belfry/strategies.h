@@ -21,9 +21,9 @@ namespace belfry {
 /// Trains on all devices of one process, in lockstep: a replica and a component of each variable on
 /// every device.
 ///
-///   cuda::Backend backend;                                    // All GPUs of the machine.
-///   MirroredStrategy strategy{backend};
-///   MirroredStrategy first{backend, {.devices = {DeviceSpec::parse("GPU:0")}}};
+///     cuda::Backend backend;                                    // All GPUs of the machine.
+///     MirroredStrategy strategy{backend};
+///     MirroredStrategy first{backend, {.devices = {DeviceSpec::parse("GPU:0")}}};
 class MirroredStrategy final : public Strategy {
  public:
   /// Over all devices of `backend`. A template: clang takes braces in the initializer of a member
@@ -68,8 +68,8 @@ class MirroredStrategy final : public Strategy {
 /// Trains on the devices of several processes, in lockstep: a replica on every device of every
 /// process of a group.
 ///
-///   mpi::Group group{argc, argv};                             // Or the group of a sim::Host.
-///   MultiWorkerMirroredStrategy strategy{backend, group};
+///     mpi::Group group{argc, argv};                             // Or the group of a sim::Host.
+///     MultiWorkerMirroredStrategy strategy{backend, group};
 ///
 /// All processes make the strategy and the same calls of it (SEM-150 to SEM-156); docs/processes.md
 /// says of each verb whether all processes take part. The group outlives the strategy.

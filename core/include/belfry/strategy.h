@@ -36,18 +36,18 @@ class DistributedDataset;
 /// Runs a function on every replica, keeps the variables of the replicas, and combines their
 /// values. A replica runs on each device of the strategy:
 ///
-///   sim::Backend backend{{.devices = 2}};
-///   MirroredStrategy strategy{backend};
-///   auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
-///   strategy.run([&](ReplicaContext& replica, double gradient) {
-///     replica.assign_sub(weight, 0.1 * gradient);    // The mean over the replicas: 3.
-///   }, PerReplica<double>{2.0, 4.0});                // A component for each replica.
-///   std::cout << strategy.read(weight);              // 0.7
+///     sim::Backend backend{{.devices = 2}};
+///     MirroredStrategy strategy{backend};
+///     auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
+///     strategy.run([&](ReplicaContext& replica, double gradient) {
+///       replica.assign_sub(weight, 0.1 * gradient);    // 0.2 and 0.4: the mean is 0.3.
+///     }, PerReplica<double>{2.0, 4.0});                // A gradient for each replica.
+///     std::cout << strategy.read(weight);              // 0.7
 ///
 /// `Strategy` is the base class: a program makes a class of belfry/strategies.h, or one of its own
 /// with other hooks (docs/strategies.md). Not copyable. The backend outlives the strategy, and the
-/// strategy outlives the last use of its variables. Threads call `run` in turn: a second
-/// thread meanwhile gets a ContextError (kStrategyBusy).
+/// strategy outlives the last use of its variables. Threads call `run` in turn: a second thread
+/// meanwhile gets a ContextError (kStrategyBusy).
 /// Functions enqueue nothing and do not block the host, unless they say so. Verbs on values throw
 /// ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy; facts about
 /// the strategy, and makers and scopes of variables, have their place in replicas, too.
@@ -83,8 +83,8 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
   /// Calls `fn(ReplicaContext&, const A&...)` once on every replica, and returns the results by
   /// replica.
   ///
-  ///   PerReplica<R> run(F fn, A... args);    // Nothing if fn returns void.
-  ///   PerReplica<R> run(RunOptions options, F fn, A... args);
+  ///     PerReplica<R> run(F fn, A... args);    // Nothing if fn returns void.
+  ///     PerReplica<R> run(RunOptions options, F fn, A... args);
   ///
   /// A PerReplica or Mirrored argument, also inside containers, gives each replica its component;
   /// any other argument is the same for all. A variable that fn returns is returned itself.

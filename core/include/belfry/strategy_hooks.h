@@ -19,11 +19,11 @@ namespace belfry {
 /// Gives the components of a variable their first value, or the value of an update. A strategy
 /// chooses the components to compute and the components to copy:
 ///
-///   void do_update(ComponentWork& update) override {    // Computes once, and copies.
-///     update.compute(0);
-///     if (update.ends_equal()) return update.copy_from(0);
-///     for (int i = 1; i < update.size(); ++i) update.compute(i);
-///   }
+///     void do_update(ComponentWork& update) override {    // Computes once, and copies.
+///       update.compute(0);
+///       if (update.ends_equal()) return update.copy_from(0);
+///       for (int i = 1; i < update.size(); ++i) update.compute(i);
+///     }
 class ComponentWork {
  public:
   ComponentWork() = default;
@@ -135,9 +135,9 @@ class StrategyCore;
 /// The decisions of a strategy, for strategies of users. `Strategy` implements each hook; a derived
 /// class overrides some, and may call the base implementation inside its own (docs/strategies.md).
 ///
-///   class OnOneDevice final : public Strategy {
-///     VariablePlaces do_place(Synchronization) const override {...}
-///   };
+///     class OnOneDevice final : public Strategy {
+///       VariablePlaces do_place(Synchronization) const override {...}
+///     };
 ///
 /// Hooks are called in cross-replica context, on the thread that called `run`. Exception: for a
 /// variable made by replicas, each replica calls `do_place`, and the first calls `do_initialise`

@@ -31,10 +31,10 @@ concept TensorElement = Element<T> || UserElement<T>;
 
 /// An n-dimensional array on one device, row-major.
 ///
-///   const auto x = Tensor<float>::from({2, 2}, {1, 2, 3, 4});    // On the current device.
-///   Tensor<float> y = x;                                         // Shares the elements.
-///   y = add(y, Tensor<float>::full({2, 2}, 1));                  // Enqueued; x stays as it is.
-///   const std::vector<float> values = y.to_host();               // Waits: 2, 3, 4, 5.
+///     const auto x = Tensor<float>::from({2, 2}, {1, 2, 3, 4});    // On the current device.
+///     Tensor<float> y = x;                                         // Shares the elements.
+///     y = add(y, Tensor<float>::full({2, 2}, 1));                  // Enqueued; x stays as it is.
+///     const std::vector<float> values = y.to_host();               // Waits: 2, 3, 4, 5.
 ///
 /// Copies are cheap, and a write to a copy changes no other copy. A replica's tensors are on the
 /// replica's device. Outside replicas a tensor needs a placement, or a scope with a current device.
@@ -105,8 +105,8 @@ class Tensor {
 
   /// A tensor over memory of the program, in place: `shape.count()` elements, row-major.
   ///
-  ///   std::vector<float> memory{1, 2, 3};
-  ///   auto x = Tensor<float>::over({3}, std::span(memory));  // `memory` outlives x.
+  ///     std::vector<float> memory{1, 2, 3};
+  ///     auto x = Tensor<float>::over({3}, std::span(memory));  // `memory` outlives x.
   ///
   /// The memory is of the host for simulated devices and devices of the host; for a GPU, of this
   /// GPU or managed. Elements of type const are read only. `owner` keeps the memory alive, and is

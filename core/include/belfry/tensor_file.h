@@ -37,8 +37,8 @@ struct UnsupportedTensor {
 
 /// The contents of a safetensors file: arrays by name, and notes (SEM-54).
 ///
-///   const TensorFile file = TensorFile::read("model.safetensors");
-///   const FileTensor& bias = file.tensors.at("bias");
+///     const TensorFile file = TensorFile::read("model.safetensors");
+///     const FileTensor& bias = file.tensors.at("bias");
 ///
 /// Numbers are little-endian, in files and in the memory of every machine that belfry supports.
 class TensorFile {

@@ -90,11 +90,11 @@ class VariableHandle {
 
 /// A variable with an equal component on every replica's device, for weights.
 ///
-///   auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
-///   strategy.run([&](ReplicaContext& replica) {
-///     const double w = weight.on(replica);  // Read: no wait for other replicas.
-///     replica.assign_sub(weight, 0.1 * w);  // Change: every component, by the mean.
-///   });
+///     auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
+///     strategy.run([&](ReplicaContext& replica) {
+///       const double w = weight.on(replica);  // Read: no wait for other replicas.
+///       replica.assign_sub(weight, 0.1 * w);  // Change: every component, by the mean.
+///     });
 ///
 /// Components change together: in a replica by an assignment, outside by
 /// `CrossReplicaContext::update` (SEM-40 to SEM-46). A strategy may place the components on other
@@ -120,9 +120,9 @@ class MirroredVariable : public VariableHandle<T> {
 
 /// A variable with an independent component on each replica, for metrics and statistics.
 ///
-///   auto examples = strategy.replica_local_variable(ReduceOp::kSum, 0);
-///   strategy.run([&](ReplicaContext& replica) { examples.on(replica) += 32; });
-///   std::cout << strategy.read(examples);    // 64 on two replicas.
+///     auto examples = strategy.replica_local_variable(ReduceOp::kSum, 0);
+///     strategy.run([&](ReplicaContext& replica) { examples.on(replica) += 32; });
+///     std::cout << strategy.read(examples);    // 64 on two replicas.
 ///
 /// A read outside replicas combines the components by the variable's aggregation (SEM-50 to
 /// SEM-53).
@@ -241,7 +241,7 @@ struct VariableRules {
 /// Decides the kind, the devices and the options of the variables that are made until the end of a
 /// block. Made by functions of Strategy, such as `colocate_variables_with`:
 ///
-///   const VariableScope scope = strategy.replica_local_variable_scope(ReduceOp::kSum);
+///     const VariableScope scope = strategy.replica_local_variable_scope(ReduceOp::kSum);
 ///
 /// In a replica the scope holds for this replica alone. Inner scopes win over outer scopes;
 /// creators are called from the innermost scope to the outermost (SEM-47).

@@ -20,8 +20,8 @@
 /// cotangent, each function computes the gradient by the input (SEM-127). The loss is the sum of
 /// the losses of all replicas.
 ///
-///   const double y = replica.all_reduce(ReduceOp::kSum, x);               // Forward.
-///   const double dx = all_reduce_vjp(replica, ReduceOp::kSum, dy);        // Backward.
+///     const double y = replica.all_reduce(ReduceOp::kSum, x);               // Forward.
+///     const double dx = all_reduce_vjp(replica, ReduceOp::kSum, dy);        // Backward.
 ///
 /// Collectives are linear: a product needs at most the structure of the input, and is a collective
 /// again. Products with a ReplicaContext are merges that every replica must reach.

@@ -28,7 +28,7 @@ struct Happening {
 /// Representation. A clock is a table with a number for each lane, and up to five own numbers, each
 /// above the number of its lane in the table:
 ///
-///   at(lane) = the own number of the lane, if there is one; else the number in the table
+///     at(lane) = the own number of the lane, if there is one; else the number in the table
 ///
 /// Copies share the table, and a shared table never changes. With 3, 1, 0, 0, 0, 0 in the table,
 /// for example, after `b = a; b.add(2, 5)` both clocks have this table, and b has lane 2 at 5

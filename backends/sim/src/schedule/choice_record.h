@@ -13,8 +13,8 @@ namespace belfry::sim {
 /// The first choices of a run, up to a limit and while memory is available. A choice takes a word
 /// of 16 bits, and rarely five words:
 ///
-///   bits 14 and 15 the kind, 7 to 13 the count, 0 to 6 the value: agent 2 of 5 is 0, 5, 2
-///   a count of 128 or more: the kind with a count of 0, then count and value in two words each
+///     bits 14 and 15 the kind, 7 to 13 the count, 0 to 6 the value: agent 2 of 5 is 0, 5, 2
+///     a count of 128 or more: the kind with a count of 0, then count and value in two words each
 class ChoiceRecord {
  public:
   explicit ChoiceRecord(std::size_t limit) : limit_(limit) {}

@@ -39,7 +39,7 @@ struct OneReplicaOptions {
   /// replica, and for a backend with N devices. A strategy that leaves devices out may have fewer
   /// than N replicas. Without a function: a MirroredStrategy in replica order.
   ///
-  ///   [](Backend& backend) { return std::make_unique<CentralStorageStrategy>(backend); }
+  ///     [](Backend& backend) { return std::make_unique<CentralStorageStrategy>(backend); }
   std::function<std::unique_ptr<Strategy>(Backend&)> strategy{};
 };
 
@@ -98,9 +98,9 @@ OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
 /// Fails the test at the caller's line, with the first difference, unless N replicas compute what
 /// one computes:
 ///
-///   expect_same_as_one_replica({.replicas = 4}, batch, [](Strategy& strategy, const Batch& all) {
-///     strategy.run([&](ReplicaContext& replica) { step(replica, share_of(replica, all)); });
-///   });
+///     expect_same_as_one_replica({}, batch, [](Strategy& strategy, const Batch& all) {
+///       strategy.run([&](ReplicaContext& replica) { step(replica, share_of(replica, all)); });
+///     });
 ///
 /// `batch` is the global batch, of any type; the body shares it out over the replicas.
 /// Throws: as compare_with_one_replica.

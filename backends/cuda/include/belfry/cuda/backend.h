@@ -17,8 +17,8 @@ namespace belfry::cuda {
 
 /// The GPUs of a machine, through CUDA and NCCL.
 ///
-///   cuda::Backend backend{{.devices = {0, 1}}};    // Two GPUs; without options, all.
-///   MirroredStrategy strategy{backend};
+///     cuda::Backend backend{{.devices = {0, 1}}};    // Two GPUs; without options, all.
+///     MirroredStrategy strategy{backend};
 ///
 /// Reductions over devices on one GPU are a single kernel of belfry's own, in replica order, with
 /// the same bits as on the simulator; collectives over several GPUs run in NCCL.

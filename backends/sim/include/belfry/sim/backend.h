@@ -20,10 +20,10 @@ namespace belfry::sim {
 /// Devices in host memory, `SIM:0`, `SIM:1`, ..., that do real arithmetic in an order drawn from a
 /// seed: for programs and tests without GPUs.
 ///
-///   sim::Backend backend{{.devices = 4, .seed = 7}};
-///   MirroredStrategy strategy{backend};
-///   ...
-///   std::cout << backend.replay_token();    // For Schedule::replay: the same run again.
+///     sim::Backend backend{{.devices = 4, .seed = 7}};
+///     MirroredStrategy strategy{backend};
+///     ...
+///     std::cout << backend.replay_token();    // For Schedule::replay: the same run again.
 ///
 /// The same program and options give the same bits and the same log, on every machine. Streams work
 /// only when the host waits or the schedule chooses them, as late as a GPU might; reads of memory

@@ -90,8 +90,8 @@ class Host {
 /// Runs the program of several hosts in one process, without threads: for tests of several
 /// processes, and of their faults.
 ///
-///   sim::Cluster cluster{{.hosts = 3, .devices = 2, .seed = 7}};
-///   cluster.run([](sim::Host& host) { train(host.backend(), host.group()); });
+///     sim::Cluster cluster{{.hosts = 3, .devices = 2, .seed = 7}};
+///     cluster.run([](sim::Host& host) { train(host.backend(), host.group()); });
 ///
 /// The program is the `main` of each host. Hosts run in turn on the calling thread, and change at
 /// the calls of their groups. One schedule orders hosts, replicas and streams: the same program and

@@ -35,11 +35,11 @@ void note_draw(std::string_view library);
 /// Answers whether a program has the same outcome in every schedule of its replicas and streams
 /// (SEM-190 to SEM-195).
 ///
-///   const sim::Verdict verdict = sim::explore({.devices = 2}, [](sim::Backend& backend) {
-///     MirroredStrategy strategy{backend};
-///     return strategy.run([](ReplicaContext& replica) { return replica.replica_id(); })[1];
-///   });
-///   std::cout << explain(verdict);
+///     const sim::Verdict verdict = sim::explore({.devices = 2}, [](sim::Backend& backend) {
+///       MirroredStrategy strategy{backend};
+///       return strategy.run([](ReplicaContext& replica) { return replica.replica_id(); })[1];
+///     });
+///     std::cout << explain(verdict);
 ///
 /// `body` runs a few times, on a fresh backend each. Its outcome is the value or the exception, and
 /// the operations of each agent with their data. Numbers and containers of numbers are compared bit

@@ -38,9 +38,9 @@ std::vector<JudgedBackend> explore_program(const std::function<BodyResult()>& pr
 /// Answers for a program that makes its backends itself, for example a whole test, whether each
 /// backend has the same outcome in every schedule (SEM-198).
 ///
-///   for (const sim::JudgedBackend& judged : sim::explore_program(train_on_two_backends)) {
-///     std::cout << to_string(judged.site) << ": " << to_string(judged.verdict) << '\n';
-///   }
+///     for (const sim::JudgedBackend& judged : sim::explore_program(train_on_two_backends)) {
+///       std::cout << to_string(judged.site) << ": " << to_string(judged.verdict) << '\n';
+///     }
 ///
 /// The verdict about a backend is that of `explore` with the options of its constructor, for the
 /// program as the body; all further backends keep their own schedules meanwhile. The verdicts are

@@ -39,7 +39,7 @@ std::string to_string(Digests digests);
 
 /// All inputs of a simulated run besides the program: equal options and programs give equal runs.
 ///
-///   sim::Backend backend{{.devices = 4, .seed = 7}};
+///     sim::Backend backend{{.devices = 4, .seed = 7}};
 ///
 struct Options {
   int devices = 1;  ///< The number of devices, up to 2^26; made at first use, so many cost nothing.

@@ -20,9 +20,9 @@
 /// The names of TensorFlow 1 and 2 and of TF-Scala for programs that are moved to belfry; a tower
 /// is a replica.
 ///
-///   tower::call_for_each_tower(strategy, [](tower::TowerContext& tower) {
-///     const double sum = tower::all_reduce(tower, "sum", 1.0);
-///   });
+///     tower::call_for_each_tower(strategy, [](tower::TowerContext& tower) {
+///       const double sum = tower::all_reduce(tower, "sum", 1.0);
+///     });
 ///
 /// Every name of earlier systems is an alias or a function here; docs/tf_mapping.md lists the
 /// names, with the functions of belfry that have the behaviour and the errors. Functions take a

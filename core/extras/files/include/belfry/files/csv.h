@@ -138,8 +138,8 @@ inline constexpr bool kPrints<CsvOptions> = true;
 
 /// Reads a file of separated values:
 ///
-///   const CsvTable people = read_csv("people.csv", {.has_header = true});
-///   const Dataset<double> ages = people.numbers_of<double>("age").elements<double>();
+///     const CsvTable people = read_csv("people.csv", {.has_header = true});
+///     const Dataset<double> ages = people.numbers_of<double>("age").elements<double>();
 ///
 /// Throws:
 /// - InvalidArgumentError (kFileFormat) with the file, the line and the column (in bytes) of the

@@ -57,11 +57,11 @@ std::string to_string(const GroupOptions& options);
 
 /// Joins the processes of MPI to a group (SEM-208).
 ///
-///   int main(int argc, char** argv) {
-///     mpi::Group group{argc, argv};                      // Starts MPI; ends MPI at the end.
-///     sim::Backend backend{{.devices = 2}};
-///     MultiWorkerMirroredStrategy strategy{backend, group};
-///   }
+///     int main(int argc, char** argv) {
+///       mpi::Group group{argc, argv};                      // Starts MPI; ends MPI at the end.
+///       sim::Backend backend{{.devices = 2}};
+///       MultiWorkerMirroredStrategy strategy{backend, group};
+///     }
 ///
 /// The group works on a duplicate of the communicator: messages and error handlers of the program
 /// stay apart. Several groups, at once or in turn, are independent.
