@@ -48,8 +48,8 @@ struct RingOptions {
   /// ring. Empty: replica order.
   std::vector<int> permutation{};
   /// The number of rings, from 1 to M for M replicas of a host, each with a chunk for every member.
-  /// Ring s has the replicas of each host turned by s * (M / subchunks) places, rounded down. More rings use more
-  /// links between hosts at once, and cut tensors into smaller pieces.
+  /// Ring s has the replicas of each host turned by s * (M / subchunks) places, rounded down. More
+  /// rings use more links between hosts at once, and cut tensors into smaller pieces.
   int subchunks = 1;
   /// Chunk c of a ring starts at place c + start. The rings of TensorFlow's graphs have 1.
   int start = 0;
