@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Merge functions that depend on their replica, and the check that finds them. Each prints its name
-// and then what the page shows.
+// Finds merge functions whose result depends on the replica that passed the function. Each part
+// prints its name and its result.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/testing/compare_functions.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The programs of the page on debugging.
+// Programs with a mistake, and the tools that find the mistake: docs/debugging.md.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/sim/timeline.h>

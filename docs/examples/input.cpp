@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The steps of docs/input.md, in order. Each prints its name and then what the page shows.
+// Brings data to replicas, in the steps of docs/input.md; each prints its name and its results.
 #include <belfry/belfry.h>
 #include <belfry/files/csv.h>
 #include <belfry/files/npy.h>

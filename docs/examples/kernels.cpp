@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels of the program's own.
+// Computes with kernels of the program: structs with a body, launched on tensors.
 #include <belfry/belfry.h>
 #include <belfry/launch.h>
 #include <belfry/sim/backend.h>

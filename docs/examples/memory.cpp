@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The example of docs/memory.md.
+// Makes tensors of memory that the program has already, without copies: docs/memory.md.
 #include <belfry/belfry.h>
 #include <belfry/dlpack.h>
 #include <belfry/launch.h>

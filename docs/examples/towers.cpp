@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The examples of docs/towers.md: what the documents of the older systems show, in their words.
+// Programs from the documents of older systems, in the words of these systems: docs/towers.md.
 #include <belfry/dataset.h>
 #include <belfry/sim/backend.h>
 #include <belfry/tower.h>

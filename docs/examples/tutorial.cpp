@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The steps of docs/tutorial.md, in order. Each prints its name and then what the page shows.
+// Trains step by step, as docs/tutorial.md does; each step prints its name and its results.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/sim/timeline.h>
