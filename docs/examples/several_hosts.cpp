@@ -102,4 +102,5 @@ int main(int argc, char** argv) {
   std::cout << error_of_start({{"RANK", "1"}, {"WORLD_SIZE", "4x"}, {"LOCAL_RANK", "1"}}) << '\n';
   std::cout << "== group\n";  // A program for MPI, started by torchrun.
   std::cout << error_of_start({{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}}) << '\n';
+  return 0;
 }
