@@ -23,7 +23,7 @@ std::string to_string(const AlgorithmChoice& choice);
 
 /// The algorithm for tensors that are reduced over these replicas (SEM-146). `links[i]` lists the
 /// replicas whose devices have a direct, fast link to the device of replica i; a list may name its
-/// own replica. Without lists the links are those of Backend::connections(), or unknown if
+/// own replica. Without lists, Backend::connections() has the links; they are unknown if
 /// the backend knows none. The first rule that holds decides:
 ///
 /// 1. one replica: ReductionToOneDevice, which copies nothing between devices;
