@@ -3,7 +3,7 @@
 
 #include "processes/wrong_groups.h"
 
-#include "belfry/detail/process_listeners.h"
+#include "belfry/detail/changed_components.h"
 
 #include <algorithm>
 #include <string_view>

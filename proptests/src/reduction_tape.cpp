@@ -3,7 +3,7 @@
 #include "reduction_tape.h"
 
 #include "belfry/backend/current_slot.h"
-#include "belfry/detail/step_tag.h"
+#include "belfry/detail/step_tap.h"
 
 #include <algorithm>
 #include <cstddef>

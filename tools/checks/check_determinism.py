@@ -37,7 +37,7 @@ EXCEPTIONS = {
     ("core/src/backend/current_slot.cpp", "a thread-local variable"),
     ("core/src/strategies/current.cpp", "a thread-local variable"),
     ("core/include/belfry/detail/step_tap.h", "a thread-local variable"),
-    ("core/src/run/rounds/step_tap.cpp", "a thread-local variable"),
+    ("core/src/run/rounds/strategy_step.cpp", "a thread-local variable"),
     ("core/src/backend/stack_pool.cpp", "a mutable static variable"),
     ("core/src/backend/stall_watch.cpp", "a thread-local variable"),
     ("backends/sim/watch/src/accesses.cpp", "a mutable static variable"),

@@ -11,7 +11,6 @@
 #include "belfry/detail/mean_only.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/misplaced_verbs.h"
-#include "belfry/detail/process_reductions.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/split_total.h"
@@ -147,7 +146,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   template <class... V>
   auto batch_reduce_at(CallSite site, ReduceOp op, const V&... values) {
     core_.require_cross("batch_reduce", site);
-    if (core_.processes() != nullptr) [[unlikely]] {
+    if (!core_.members().is_alone()) [[unlikely]] {
       return detail::reduce_one_by_one(*this, site, op, values...);
     }
     return detail::batch_reduce(core_, op, site, values...);

@@ -97,10 +97,6 @@ class MultiWorkerMirroredStrategy final : public Strategy {
                   "a MultiWorkerMirroredStrategy takes a backend and a process group, and then "
                   "options: write MultiWorkerMirroredStrategy strategy(backend, group)");
   }
-  ~MultiWorkerMirroredStrategy() override;
-
- private:
-  std::unique_ptr<detail::ProcessExchange> exchange_;  // Null in a group of one process.
 };
 
 /// Options of a CentralStorageStrategy.

@@ -4,7 +4,7 @@
 
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/participants.h"
-#include "belfry/detail/parts_exchange.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
 

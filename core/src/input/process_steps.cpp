@@ -3,7 +3,7 @@
 
 #include "belfry/detail/process_steps.h"
 
-#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/round_members.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/error.h"
 
@@ -24,11 +24,11 @@ struct Pipelines {
   bool is_one_here = false;
 };
 
-bool has_replicas(const ProcessExchange& processes, int process) {
+bool has_replicas(const RoundMembers& processes, int process) {
   return processes.first_replica(process + 1) > processes.first_replica(process);
 }
 
-Pipelines pipelines_of(const ProcessExchange& processes) {
+Pipelines pipelines_of(const RoundMembers& processes) {
   Pipelines pipelines;
   for (int process = 0; process < processes.processes(); ++process) {
     if (process == processes.rank()) pipelines.own = pipelines.count;
@@ -38,7 +38,7 @@ Pipelines pipelines_of(const ProcessExchange& processes) {
   return pipelines;
 }
 
-void require_workers(const ProcessExchange& processes, const DistributeOptions& options,
+void require_workers(const RoundMembers& processes, const DistributeOptions& options,
                      CallSite site) {
   const Pipelines pipelines = pipelines_of(processes);
   if (!pipelines.is_one_here) return;
@@ -79,7 +79,7 @@ InputPart part_of_worker(int replicas, const DistributeOptions& options) {
           .first = first};
 }
 
-void require_equal_counts(const ProcessExchange& processes, CallSite site) {
+void require_equal_counts(const RoundMembers& processes, CallSite site) {
   const int first = processes.process_of(0);
   const int usual = processes.first_replica(first + 1);
   for (int process = 0; process < processes.processes(); ++process) {
@@ -100,8 +100,8 @@ void require_equal_counts(const ProcessExchange& processes, CallSite site) {
 
 InputPart input_part(StrategyCore& core, const DistributeOptions& options, bool is_made_here,
                      CallSite site) {
-  const ProcessExchange* const processes = core.processes();
-  if (processes == nullptr) {
+  const RoundMembers& processes = core.members();
+  if (processes.is_alone()) {
     const bool is_whole = options.equal_steps && options.num_workers != 1;
     if (is_whole) require_equal_steps(options, is_made_here, site);
     // Parts of each batch are counted through all workers already.
@@ -111,10 +111,10 @@ InputPart input_part(StrategyCore& core, const DistributeOptions& options, bool 
     return part_of_worker(core.size(), options);
   }
   const bool is_part = is_made_here || (options.num_workers != 1 && !options.equal_steps);
-  if (options.num_workers != 1) require_workers(*processes, options, site);
+  if (options.num_workers != 1) require_workers(processes, options, site);
   if (!is_part) return {.own = core.own(), .shares = core.size(), .is_whole = true};
   if (!is_made_here && options.elements == ElementUse::kGlobalBatch) {
-    require_equal_counts(*processes, site);
+    require_equal_counts(processes, site);
   }
   const bool has_all_data = options.split == BatchSplit::kEachBatch;
   InputPart part{.own = core.own(), .shares = core.own().count()};
@@ -127,18 +127,13 @@ InputPart input_part(StrategyCore& core, const DistributeOptions& options, bool 
 }
 
 InputContext input_context(StrategyCore& core, const DistributeOptions& options, CallSite site) {
-  const ProcessExchange* const processes = core.processes();
-  if (processes == nullptr) {
+  const RoundMembers& processes = core.members();
+  if (processes.is_alone()) {
     return {options.num_workers, options.worker, options.num_workers * core.size()};
   }
-  if (options.num_workers != 1) require_workers(*processes, options, site);
-  const Pipelines pipelines = pipelines_of(*processes);
+  if (options.num_workers != 1) require_workers(processes, options, site);
+  const Pipelines pipelines = pipelines_of(processes);
   return {pipelines.count, pipelines.own, core.size()};
-}
-
-void tell_failed_step(StrategyCore& core, CallSite site) noexcept {
-  if (core.processes() == nullptr) return;
-  core.processes()->tell_failure(std::current_exception(), -1, site);
 }
 
 }  // namespace belfry::detail

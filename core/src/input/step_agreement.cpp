@@ -4,7 +4,6 @@
 // The exchange of processes about a step of a distributed dataset.
 #include "belfry/detail/byte_stream.h"
 #include "belfry/detail/group_reports.h"
-#include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_steps.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/error.h"
@@ -197,9 +196,9 @@ void require_batch_to_pad(const std::vector<Told>& all, CallSite site) {
 
 StepEnd agree_on_step(StrategyCore& core, StepEnd own, std::uint64_t number,
                       const StepRecipe& recipe, CallSite site) {
-  if (core.processes() == nullptr) return own;
+  if (core.members().is_alone()) return own;
   const std::vector<Bytes> sent =
-      core.processes()->values(kRead, site, bytes_of(own, number, recipe));
+      core.members().exchange_of_all(kRead, site, bytes_of(own, number, recipe));
   std::vector<Told> all;
   for (std::size_t process = 0; process < sent.size(); ++process) {
     Told told = told_by(static_cast<int>(process), sent[process]);

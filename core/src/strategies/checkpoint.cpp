@@ -4,10 +4,9 @@
 #include "belfry/checkpoint.h"
 
 #include "belfry/detail/host_values.h"
-#include "belfry/detail/process_exchange.h"
-#include "belfry/detail/process_values.h"
-#include "belfry/detail/process_work.h"
+#include "belfry/detail/strategy_core.h"
 #include "belfry/error.h"
+#include "run/processes/process_files.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -64,7 +63,7 @@ void with_failure_told(StrategyCore& core, CallSite site, const F& work) {
   try {
     work();
   } catch (...) {
-    if (core.processes() != nullptr) tell_failed_work(core, site);
+    core.members().tell_failure(site);
     throw;
   }
 }
@@ -81,12 +80,10 @@ std::int64_t digest_of(const TensorFile& file) {
 
 // Throws InvalidArgumentError in every process if processes restore different contents.
 void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site) {
-  if (core.processes() == nullptr) return;
-  ByteWriter own;
-  own.put(digest_of(file));
+  const auto write = [&file](ByteWriter& out) { out.put(digest_of(file)); };
   const std::vector<Bytes> all =
-      core.processes()->values_of_speakers("contents to restore", site, own.bytes());
-  const auto first = static_cast<std::size_t>(core.processes()->first_speaker());
+      core.members().exchange_to_compare("contents to restore", site, write);
+  const auto first = static_cast<std::size_t>(core.members().first_speaker());
   for (std::size_t process = 0; process < all.size(); ++process) {
     if (all[process].empty() || all[process] == all[first]) continue;  // Empty: listens.
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
@@ -138,7 +135,7 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
     });
     // The variables of all processes change, or no variable.
     detail::require_same_file(core, file, options.site);
-    if (detail::has_listeners(core)) {
+    if (core.members().has_listeners()) {
       for (const auto& variable : variables_) {
         detail::send_new_value(core, variable->message(), options.site);
       }

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/process_exchange.h"
 #include "belfry/error.h"
 #include "belfry/strategies.h"
+#include "run/processes/group_members.h"
 #include "strategies/option_words.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace belfry {
 namespace {
@@ -34,15 +35,13 @@ MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(Backend& backend, Proce
   detail::StrategyCore& core = cross_replica().core();
   const std::string words =
       detail::option_words(options, core.reductions().algorithm_name(), backend);
-  exchange_ =
-      std::make_unique<detail::ProcessExchange>(group, has_devices ? core.size() : 0, words, site);
-  if (exchange_->replicas() == 0) {
+  auto members =
+      std::make_unique<detail::GroupMembers>(group, has_devices ? core.size() : 0, words, site);
+  if (members->replicas() == 0) {
     throw InvalidArgumentError(ErrorCode::kNoDevices, "no process of the strategy has a device",
                                "give at least one process a device", site);
   }
-  core.join(*exchange_);
+  core.join(std::move(members));
 }
-
-MultiWorkerMirroredStrategy::~MultiWorkerMirroredStrategy() = default;
 
 }  // namespace belfry

@@ -5,10 +5,9 @@
 
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/byte_stream.h"
-#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/strategy_core.h"
 #include "belfry/error.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace belfry::detail {
@@ -23,13 +22,13 @@ std::string option_words(const StrategyOptions& options, std::string_view algori
 }
 
 void require_equal_options(StrategyCore& core, const StrategyOptions& options, CallSite site) {
-  if (core.processes() == nullptr) return;
-  const CrossDeviceOps* const algorithm = options.cross_device_ops.get();
-  ByteWriter own;
-  own.text(
-      option_words(options, algorithm == nullptr ? "native" : algorithm->name(), core.backend()));
-  const std::vector<Bytes> all = core.processes()->values("configure", site, own.bytes());
-  if (std::ranges::all_of(all, [&](const Bytes& one) { return one == all.front(); })) return;
+  const auto write = [&](ByteWriter& out) {
+    const CrossDeviceOps* const algorithm = options.cross_device_ops.get();
+    out.text(
+        option_words(options, algorithm == nullptr ? "native" : algorithm->name(), core.backend()));
+  };
+  const std::vector<Bytes> all = core.members().exchange_to_compare("configure", site, write);
+  if (all.empty()) return;
   std::string found;
   for (std::size_t process = 0; process < all.size(); ++process) {
     found += (process == 0 ? "" : ", ") + ("(" + ByteReader(all[process]).text()) +

@@ -54,7 +54,7 @@ class DatasetReader {
       }
     } catch (...) {
       // A failure takes the place of the exchange about the step.
-      tell_failed_step(core(), source_.site);
+      core().members().tell_failure(source_.site);
       throw;
     }
     Prepared next = std::move(ready_.front());
@@ -71,7 +71,7 @@ class DatasetReader {
   };
 
   StrategyCore& core() const { return source_.strategy->cross_replica().core(); }
-  bool is_one_process() const { return core().processes() == nullptr; }
+  bool is_one_process() const { return core().members().is_alone(); }
   bool pads() const { return source_.options.end_of_data == EndOfData::kPadWithEmpties; }
   bool drops() const { return source_.options.end_of_data == EndOfData::kDropPartialStep; }
 

@@ -9,12 +9,12 @@
 #include "belfry/detail/fetch_value.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/mean_only.h"
-#include "belfry/detail/not_site.h"
 #include "belfry/detail/place.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_arguments.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/refused.h"
+#include "belfry/detail/verb.h"
 #include "belfry/nest.h"
 #include "belfry/reduction.h"
 

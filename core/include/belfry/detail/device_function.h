@@ -5,7 +5,6 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/update_argument.h"
-#include "belfry/detail/update_function.h"
 #include "belfry/device_spec.h"
 
 #include <type_traits>

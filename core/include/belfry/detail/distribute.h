@@ -33,11 +33,7 @@ bool has_component(const Mirrored<T>&, int) {
   return true;
 }
 
-/// In a handler: tells all processes, if there are several, of the failure before a run.
-void tell_processes(StrategyCore& core, CallSite site) noexcept;
-
-/// The replicas of this process that have a component of every argument (SEM-90): over several
-/// processes also none (SEM-212).
+/// The replicas of this process that have a component of every argument (SEM-90).
 template <class... Args>
 Participants participants(StrategyCore& core, CallSite site, const Args&... args) {
   if constexpr (!(Component<Args>::kDistributed || ...)) {
@@ -57,7 +53,6 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
     for (int i = 0; i < own.count(); ++i) {
       if (takes_part(own.id(i))) ids.push_back(own.id(i));
     }
-    if (ids.empty() && core.processes() == nullptr) throw_nobody_takes_part(site);
     return {own, std::move(ids)};
   }
 }
@@ -100,7 +95,7 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
     try {
       return participants(core, options.site, args...);
     } catch (...) {
-      tell_processes(core, options.site);
+      core.members().tell_failure(options.site);
       throw;
     }
   }();

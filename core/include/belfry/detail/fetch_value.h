@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/changed_components.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/place.h"
-#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/update_components.h"
 

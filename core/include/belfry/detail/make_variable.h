@@ -3,8 +3,8 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/changed_components.h"
 #include "belfry/detail/custom_reduction.h"
-#include "belfry/detail/first_value.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/host_values.h"
@@ -12,10 +12,9 @@
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
-#include "belfry/detail/process_listeners.h"
-#include "belfry/detail/process_transaction.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/refused.h"
+#include "belfry/detail/transaction.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
@@ -62,8 +61,8 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   state->sent = sent_components<T>();
   state->info = std::move(info);
   number_variable(core, state->info);
-  if (has_listeners(core)) {
-    state->info.homes = std::make_shared<const Participants>(replicas_of_speakers(core));
+  if (core.members().has_listeners()) {
+    state->info.homes = std::make_shared<const Participants>(core.members().replicas_of_speakers());
   }
   InitialWork<T> work(core, cross, state->info, init, state->info.created);
   core.initialise(work, state->info.created);
@@ -105,7 +104,7 @@ std::shared_ptr<VariableState<T>> make_described_variable(
   const CallSite site = place.site;
   ReplicaContext* replica = replica_making(core, site);
   const auto make_now = [&] {
-    if (core.processes() == nullptr) [[likely]] {
+    if (core.members().is_alone()) [[likely]] {
       return initialise<T>(core, cross, initial.make, info, make_reader);
     }
     const T first = first_value_of_processes<T>(core, cross, initial, info, site);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/detail/component.h"
-#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/update_components.h"
 
 #include <cstddef>
@@ -23,7 +22,7 @@ auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused
   using Result =
       std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;
   (require_argument(core, args, site), ...);
-  const Participants dealt = replicas_of_speakers(core);
+  const Participants dealt = core.members().replicas_of_speakers();
   const auto size = static_cast<std::size_t>(dealt.count());
   const Participants& own = core.own();
   ReplicaArray<std::vector<Result>> lists(own.count());

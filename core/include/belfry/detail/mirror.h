@@ -70,9 +70,6 @@ ReplicaArray<T> copies_on(StrategyCore& core, const T& value,
 /// A Mirrored with a component for each replica of this process, or a single component for all.
 template <class T>
 Mirrored<T> mirrored_on_own(StrategyCore& core, ReplicaArray<T> components) {
-  if (core.processes() == nullptr) [[likely]] {
-    return Mirrored<T>(core.size(), std::move(components));
-  }
   const int first = components.size() == core.own().count() ? core.first_replica() : 0;
   return Mirrored<T>(core.size(), first, std::move(components));
 }

@@ -74,7 +74,5 @@ struct StepRecipe {
 /// failed in another process; MergeMismatchError, ProcessLostError.
 StepEnd agree_on_step(StrategyCore& core, StepEnd own, std::uint64_t number,
                       const StepRecipe& recipe, CallSite site);
-/// Tells all processes, in place of agree_on_step, of the exception that is being handled.
-void tell_failed_step(StrategyCore& core, CallSite site) noexcept;
 
 }  // namespace belfry::detail

@@ -5,12 +5,16 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/byte_stream.h"
 #include "belfry/detail/function_ref.h"
+#include "belfry/detail/nest_traits.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/distributed_values.h"
+#include "belfry/nest.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace belfry::detail {
@@ -34,6 +38,25 @@ DType next_dtype(ByteReader& in);
 /// Throws: InternalError for elements of a message that stand for no bool.
 void require_elements(DType dtype, std::span<const std::byte> elements);
 
+/// The tensors of a value, none if a replica of this process has no component: a communicator takes
+/// a part of every replica.
+template <class T>
+std::vector<const AnyTensor*> tensors_to_join(const StrategyCore& core,
+                                              const PerReplica<T>& value) {
+  std::vector<const AnyTensor*> tensors;
+  for (int i = 0; i < core.own().count(); ++i) {
+    if (!value.has(core.own().id(i))) return {};
+  }
+  for (const T& component : value) {
+    for_each_leaf(component, [&](const auto& leaf) {
+      if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
+        tensors.push_back(&leaf.any());
+      }
+    });
+  }
+  return tensors;
+}
+
 /// The values of all processes that a reduction combines.
 struct ReducedMessages {
   std::vector<Bytes> bytes;          ///< Of each process.
@@ -46,7 +69,7 @@ struct ReducedMessages {
 /// process, whose tensors are `tensors`; `what` and `site` are those of the verb.
 /// Order: blocks the host until all processes have called, and until tensors that are sent are
 /// computed. Throws: exceptions of `write`, DeviceError, and then PeerFailedError in the other
-/// processes; as ProcessExchange::values.
+/// processes; as RoundMembers::exchange.
 ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
                                    const std::vector<const AnyTensor*>& tensors,
                                    FunctionRef<void(ByteWriter&, Elements)> write);

@@ -5,12 +5,13 @@
 #include "belfry/detail/byte_stream.h"
 #include "belfry/detail/containers.h"
 #include "belfry/detail/nest_traits.h"
-#include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_tensors.h"
+#include "belfry/detail/round_members.h"
 #include "belfry/detail/sent_type.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/distributed_values.h"
+#include "belfry/nest.h"
 
 #include <cstdint>
 #include <optional>
@@ -87,9 +88,6 @@ void receive_value(ByteReader& in, T& value, Placement place) {
 
 /// Throws: UnsupportedError: values of the type cannot be sent (SEM-156).
 [[noreturn]] void throw_not_sent(const char* what, CallSite site);
-/// Tells all processes, in place of the next exchange, of the exception in flight (SEM-154): the
-/// other processes wait for this process.
-void tell_failed_work(StrategyCore& core, CallSite site) noexcept;
 /// Begins the message about a value: the replicas of this process with a component. Returns these
 /// replicas.
 std::vector<int> send_present(ByteWriter& out, const StrategyCore& core,
@@ -100,7 +98,7 @@ Participants receive_present(const StrategyCore& core, std::vector<ByteReader>& 
                              const char* what, CallSite site);
 
 /// The number of replicas with a component, in all processes. Order: blocks the host until all
-/// processes have called. Throws: as receive_present and ProcessExchange::values.
+/// processes have called. Throws: as receive_present and RoundMembers::exchange.
 int count_of_processes(StrategyCore& core, const char* what, const Participants& present,
                        CallSite site);
 
@@ -122,7 +120,6 @@ T like_components(const PerReplica<T>& value, [[maybe_unused]] const char* what,
 template <class T>
 PerReplica<T> received_components(StrategyCore& core, const char* what, const PerReplica<T>& value,
                                   const T& like, std::vector<ByteReader>& messages, CallSite site) {
-  const ProcessExchange& processes = *core.processes();
   Participants present = receive_present(core, messages, what, site);
   const Placement place = core.placement(core.first_replica());
   ReplicaArray<T> all(present.count());
@@ -131,7 +128,7 @@ PerReplica<T> received_components(StrategyCore& core, const char* what, const Pe
     if (core.own().has(replica)) {
       all.emplace_back(value[replica]);
     } else {
-      const auto process = static_cast<std::size_t>(processes.process_of(replica));
+      const auto process = static_cast<std::size_t>(core.members().process_of(replica));
       receive_value(messages[process], all.emplace_back(like), place);
     }
   }
@@ -144,7 +141,7 @@ PerReplica<T> received_components(StrategyCore& core, const char* what, const Pe
 /// process are computed.
 /// Throws: UnsupportedError; InvalidArgumentError (kInvalidArgument) in every process without any
 /// component; DeviceError for tensors that cannot be computed, and then
-/// PeerFailedError in the other processes; as ProcessExchange::values.
+/// PeerFailedError in the other processes; as RoundMembers::exchange.
 template <class T>
 PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* what,
                                              const PerReplica<T>& value, CallSite site) {
@@ -152,18 +149,14 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
     throw_not_sent(what, site);
     return value;
   } else {
-    ByteWriter out;
     std::optional<T> like;
-    try {
+    const auto write = [&](ByteWriter& out) {
       like.emplace(like_components(value, what, site));
       for (const int replica : send_present(out, core, value.present())) {
         send_value(out, value[replica]);
       }
-    } catch (...) {
-      tell_failed_work(core, site);
-      throw;
-    }
-    const std::vector<Bytes> sent = core.processes()->values_of_speakers(what, site, out.bytes());
+    };
+    const std::vector<Bytes> sent = core.members().exchange(what, site, write);
     std::vector<ByteReader> messages(sent.begin(), sent.end());
     return received_components(core, what, value, *like, messages, site);
   }
@@ -173,7 +166,7 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
 template <class T, class F>
 decltype(auto) of_all_processes(StrategyCore& core, const char* what, const PerReplica<T>& value,
                                 CallSite site, const F& fn) {
-  if (core.processes() == nullptr) [[likely]] {
+  if (core.members().is_alone()) [[likely]] {
     return fn(value);
   }
   return fn(gather_components_of_processes(core, what, value, site));
@@ -185,18 +178,14 @@ T value_of_first_process(StrategyCore& core, const char* what, const T& value, C
   if constexpr (!is_sent<T>()) {
     throw_not_sent(what, site);
   } else {
-    ProcessExchange& processes = *core.processes();
-    ByteWriter out;
-    try {
-      if (processes.speaks_first()) send_value(out, value);
-    } catch (...) {
-      tell_failed_work(core, site);
-      throw;
-    }
-    const std::vector<Bytes> sent = processes.values_of_speakers(what, site, out.bytes());
+    RoundMembers& members = core.members();
+    const auto write = [&](ByteWriter& out) {
+      if (members.speaks_first()) send_value(out, value);
+    };
+    const std::vector<Bytes> sent = members.exchange(what, site, write);
     T first = value;
-    if (processes.speaks_first()) return first;
-    ByteReader in(sent[static_cast<std::size_t>(processes.first_speaker())]);
+    if (members.speaks_first()) return first;
+    ByteReader in(sent[static_cast<std::size_t>(members.first_speaker())]);
     receive_value(in, first, core.placement(core.first_replica()));
     return first;
   }
@@ -208,7 +197,7 @@ PerReplica<T> components_here(const StrategyCore& core, const VariableState<T>& 
   if (core.own().count() == 0) return PerReplica<T>(ReplicaArray<T>(), core.own());
   ReplicaArray<T> values(state.components.size());
   for (const auto& component : state.components) values.emplace_back(component.value);
-  if (core.processes() == nullptr) [[likely]] {
+  if (core.members().is_alone()) [[likely]] {
     return PerReplica<T>(std::move(values));
   }
   return PerReplica<T>(std::move(values), core.own());
@@ -218,10 +207,41 @@ PerReplica<T> components_here(const StrategyCore& core, const VariableState<T>& 
 template <class T, class F>
 decltype(auto) of_first_process(StrategyCore& core, const char* what, const T& value, CallSite site,
                                 const F& fn) {
-  if (core.processes() == nullptr) [[likely]] {
+  if (core.members().is_alone()) [[likely]] {
     return fn(value);
   }
   return fn(value_of_first_process(core, what, value, site));
+}
+
+/// gather_components_of_processes for a reduction by an operator: tensors of other processes have
+/// no elements here if their elements stay on the devices (SEM-215).
+template <class T>
+PerReplica<T> gather_components_to_reduce(StrategyCore& core, const char* what,
+                                          const PerReplica<T>& value, CallSite site) {
+  if constexpr (!is_sent<T>() || !has_tensor<T>()) {
+    return gather_components_of_processes(core, what, value, site);
+  } else {
+    std::optional<T> like;
+    const auto write = [&](ByteWriter& out, Elements elements) {
+      if (!like) like.emplace(like_components(value, what, site));
+      for (const int replica : send_present(out, core, value.present())) {
+        send_value(out, value[replica], elements);
+      }
+    };
+    ReducedMessages sent =
+        exchange_to_reduce(core, what, site, tensors_to_join(core, value), write);
+    return received_components(core, what, value, *like, sent.messages, site);
+  }
+}
+
+/// of_all_processes for a reduction by an operator.
+template <class T, class F>
+decltype(auto) of_all_processes_to_reduce(StrategyCore& core, const char* what,
+                                          const PerReplica<T>& value, CallSite site, const F& fn) {
+  if (core.members().is_alone()) [[likely]] {
+    return fn(value);
+  }
+  return fn(gather_components_to_reduce(core, what, value, site));
 }
 
 }  // namespace belfry::detail

@@ -112,7 +112,7 @@ class ReducedValue {
       shared.emplace_back(std::move(components_[0]));
       return Mirrored<T>(value_.size(), std::move(shared));
     } else {
-      const bool is_everywhere = value_.present().is_all() && core.processes() == nullptr;
+      const bool is_everywhere = value_.present().is_all() && core.own().is_all();
       if (is_everywhere) return Mirrored<T>(value_.size(), std::move(components_));
       return spread(core, components_, value_.present());
     }

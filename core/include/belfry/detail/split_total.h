@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/changed_components.h"
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
-#include "belfry/detail/process_listeners.h"
-#include "belfry/detail/process_mirrors.h"
+#include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable/sum_split.h"
 #include "belfry/detail/variable_state.h"
@@ -40,7 +40,7 @@ void require_sum(const VariableInfo& info, CallSite site);
 /// The number of components of a variable, in all processes.
 inline int components_of_all(const StrategyCore& core, const VariableInfo& info) {
   if (info.homes != nullptr) return info.homes->count();
-  return core.processes() == nullptr ? info.places.size() : core.size();
+  return core.members().is_alone() ? info.places.size() : core.size();
 }
 
 /// The number of a component among the components of all processes: of the component of replica

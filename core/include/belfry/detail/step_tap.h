@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/function_ref.h"
+#include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/nest.h"
@@ -12,6 +13,10 @@
 #include <vector>
 
 namespace belfry::detail {
+
+/// The tag of a merge, as the first participating replica names the merge: valid until the hook
+/// returns. Null for a run, and for a merge without a tag.
+const MergeTag* tag_of(const StrategyStep& step);
 
 /// Stands around the hooks of strategies on a thread: belfry::testing reads the values of a
 /// reduction before and after the hook, and the new value of a variable. A function with a hook

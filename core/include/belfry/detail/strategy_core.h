@@ -6,6 +6,7 @@
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/file_owners.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/round_members.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/detail/strategy/statistics.h"
 #include "belfry/detail/strategy_reductions.h"
@@ -32,7 +33,6 @@ class Strategy;
 
 namespace detail {
 
-class ProcessExchange;
 struct VariableRecord;
 
 /// A hook of a strategy. The hook may start the verb that calls the hook.
@@ -113,16 +113,11 @@ class StrategyCore {
   }
   Placement placement(int replica) { return {&backend_, device_of(replica)}; }
   Placement placement_on(int device) const { return {&backend_, device}; }
-  /// The exchange between several processes; null for a single process.
-  ProcessExchange* processes() const { return processes_; }
+  /// The processes whose replicas meet in the rounds of this strategy: this process alone, or the
+  /// processes of a group.
+  RoundMembers& members() const { return *members_; }
   /// Joins the strategy to several processes (SEM-150). Context: before any other use.
-  void join(ProcessExchange& processes);
-  /// Throws: UnsupportedError for several processes: `what` is for a single process (SEM-156).
-  void require_one_process(const char* what, CallSite site) const {
-    if (processes_ != nullptr) [[unlikely]] {
-      refuse_processes(what, site);
-    }
-  }
+  void join(std::unique_ptr<RoundMembers> members);
   StrategyReductions& reductions() { return reductions_; }
   StrategyStatistics& statistics() { return statistics_; }
   /// Whether merges that a replica reaches again in a run need a tag (SEM-133); read once a run.
@@ -213,7 +208,6 @@ class StrategyCore {
  private:
   [[noreturn]] void refuse_cross(const char* what, const CurrentContext& context,
                                  CallSite site) const;
-  [[noreturn]] void refuse_processes(const char* what, CallSite site) const;
 
   Strategy& owner_;
   StrategyHooks& hooks_;
@@ -221,7 +215,7 @@ class StrategyCore {
   std::vector<int> devices_;
   Participants own_;
   int first_replica_ = 0;
-  ProcessExchange* processes_ = nullptr;  // Owned by the strategy.
+  std::unique_ptr<RoundMembers> members_;
   StrategyReductions reductions_;
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;

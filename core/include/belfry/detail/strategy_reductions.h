@@ -6,15 +6,17 @@
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/participants.h"
-#include "belfry/detail/parts_exchange.h"
 #include "belfry/detail/prints.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/nest.h"
+#include "belfry/process_parts.h"
 #include "belfry/reduce_op.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +43,19 @@ namespace detail {
 
 template <>
 inline constexpr bool kPrints<ReductionStatistics> = true;
+
+/// The processes that reduce tensors together in parts.
+struct PartsExchange {
+  int rank = 0;
+  /// The first replica of each process, and then the number of all replicas.
+  std::vector<int> first_replica{};
+  /// GroupMembers::exchange_parts.
+  std::function<void(const std::exception_ptr& failure, std::span<const SentPart>,
+                     std::span<const ReceivedPart>)>
+      exchange{};
+
+  int processes() const { return static_cast<int>(first_replica.size()) - 1; }
+};
 
 struct PartsOfProcesses;
 

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/changed_components.h"
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
-#include "belfry/detail/process_mirrors.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/detail/strategy_core.h"
-#include "belfry/detail/update_function.h"
-#include "belfry/detail/update_listeners.h"
+#include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_values.h"
 #include "belfry/device_spec.h"
 #include "belfry/distributed_values.h"

@@ -4,12 +4,15 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/calls.h"
-#include "belfry/detail/not_site.h"
 
 #include <type_traits>
 #include <utility>
 
 namespace belfry::detail {
+
+/// Last argument of an arity overload: anything but the call site that may follow it.
+template <class T>
+concept NotSite = !std::is_same_v<std::remove_cvref_t<T>, CallSite>;
 
 /// The first of several arguments: anything that does not hold the call site.
 template <class T, class Call>

@@ -4,7 +4,6 @@
 #include "run/processes/all_reduce_parts.h"
 
 #include "belfry/cross_replica_context.h"
-#include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_values.h"
 
 #include <algorithm>
@@ -230,7 +229,7 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
   };
   // The place is empty: merges with equal tags meet at different lines.
   ReducedMessages sent = exchange_to_reduce(core, "all_reduce", {}, tensors, write);
-  ProcessExchange& processes = *core.processes();
+  const RoundMembers& processes = core.members();
   const Participants everywhere = receive_present(core, sent.messages, "all_reduce", first.site);
 
   Parts parts(first, core.placement(core.first_replica()), own_types(requests, present));

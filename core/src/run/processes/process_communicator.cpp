@@ -6,9 +6,9 @@
 #include "run/processes/process_communicator.h"
 
 #include "belfry/detail/byte_stream.h"
-#include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/error.h"
+#include "run/processes/group_members.h"
 
 #include <algorithm>
 #include <atomic>
@@ -62,7 +62,7 @@ auto unless_unsupported(StrategyCore& core, CallSite site, const F& work)
   } catch (const UnsupportedError&) {
     return {};
   } catch (...) {
-    tell_failed_work(core, site);
+    core.members().tell_failure(site);
     throw;
   }
 }
@@ -74,12 +74,12 @@ bool all_agree(const std::vector<Bytes>& messages) {
 }
 
 // The lowest process with devices.
-int leader(const ProcessExchange& processes) { return processes.process_of(0); }
+int leader(const RoundMembers& processes) { return processes.process_of(0); }
 
 // The offers of all processes; nothing if a process cannot join.
 std::optional<std::vector<Bytes>> exchange_offers(StrategyCore& core, ProcessLinks& links,
                                                   CallSite site) {
-  ProcessExchange& processes = *core.processes();
+  RoundMembers& processes = core.members();
   const bool leads = leader(processes) == processes.rank();
   const auto own = unless_unsupported(core, site, [&] {
     return core.devices().empty() ? Bytes() : links.offer(core.devices(), leads);
@@ -87,7 +87,7 @@ std::optional<std::vector<Bytes>> exchange_offers(StrategyCore& core, ProcessLin
   ByteWriter out;
   out.put(own.has_value());
   if (own) out.add(own->data(), own->size());
-  const std::vector<Bytes> sent = processes.values(kWhat, site, out.bytes());
+  const std::vector<Bytes> sent = processes.exchange_of_all(kWhat, site, out.bytes());
   if (!all_agree(sent)) return {};
   std::vector<Bytes> offers;
   for (const Bytes& message : sent) offers.emplace_back(message.begin() + 1, message.end());
@@ -104,7 +104,7 @@ ProcessLinks* process_links(StrategyCore& core) {
 bool join_processes(StrategyCore& core, CallSite site) {
   StrategyReductions& reductions = core.reductions();
   if (reductions.process_communicator() != nullptr) return true;
-  ProcessExchange& processes = *core.processes();
+  GroupMembers& processes = group_members(core);
   ProcessLinks& links = *process_links(core);
   const auto offers = exchange_offers(core, links, site);
   std::unique_ptr<Communicator> made;
@@ -114,7 +114,7 @@ bool join_processes(StrategyCore& core, CallSite site) {
     if (joined) made = std::move(*joined);
     ByteWriter out;
     out.put(made != nullptr);
-    if (!all_agree(processes.values(kWhat, site, out.bytes()))) made = nullptr;
+    if (!all_agree(processes.exchange_of_all(kWhat, site, out.bytes()))) made = nullptr;
   }
   const bool is_made = made != nullptr;
   reductions.join_processes(std::move(made));

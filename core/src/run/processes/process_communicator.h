@@ -16,7 +16,7 @@ ProcessLinks* process_links(StrategyCore& core);
 /// communicator. All processes make this call. The result is false in all processes if the devices
 /// cannot be joined.
 /// Order: blocks the host. Throws: as ProcessLinks::join, and then PeerFailedError in the other
-/// processes; as ProcessExchange::values.
+/// processes; as RoundMembers::exchange.
 bool join_processes(StrategyCore& core, CallSite site);
 
 }  // namespace belfry::detail

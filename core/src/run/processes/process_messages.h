@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/process_exchange.h"
+#include "belfry/call_site.h"
+#include "belfry/detail/byte_stream.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,6 +14,28 @@
 
 /// The messages of an exchange, and questions about the messages.
 namespace belfry::detail {
+
+/// The message of a process in an exchange.
+struct ProcessMessage {
+  enum class Kind : std::uint8_t {
+    kMake,    ///< Makes a strategy.
+    kRound,   ///< A round of a run: the state of each replica of the process.
+    kValues,  ///< The values of a verb.
+    kFailed,  ///< The run, or the preparation of the run, has failed in this process.
+    kListen,  ///< No replica of this process takes part in the run (SEM-212).
+    kGroup,   ///< A call of the group, and no call of a strategy.
+  };
+
+  Kind kind = Kind::kValues;
+  std::uint64_t strategy = 0;  ///< Its number in the group.
+  std::string what;            ///< The verb, for kValues; the failure, for kFailed.
+  std::string file{};
+  int line = 0;
+  int replica = -1;  ///< The failed replica; -1 if no replica failed.
+  Bytes payload{};
+  bool in_run = false;
+  int transaction = 0;  ///< The depth of the transaction that the process ends; 0 for none.
+};
 
 /// The message as bytes, with `payload` in place of its own.
 Bytes encode(const ProcessMessage& message, std::span<const std::byte> payload);

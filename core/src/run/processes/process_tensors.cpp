@@ -5,11 +5,11 @@
 
 #include "belfry/backend/host_visible.h"
 #include "belfry/backend/process_links.h"
-#include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/error.h"
 #include "belfry/process_parts.h"
+#include "run/processes/group_members.h"
 #include "run/processes/process_communicator.h"
 #include "values/bool_bytes.h"
 #include "values/elsewhere.h"
@@ -38,7 +38,7 @@ bool is_visible(const AnyTensor& tensor) {
 
 // The transport if the devices of the processes cannot be joined.
 std::string transport_by_host(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
-  const ProcessParts* const parts = core.processes()->parts();
+  const ProcessParts* const parts = group_members(core).parts();
   if (parts == nullptr || !core.reductions().may_reduce_on_host()) return {};
   std::size_t bytes = 0;
   for (const AnyTensor* tensor : tensors) {
@@ -54,7 +54,7 @@ std::string transport_by_host(StrategyCore& core, const std::vector<const AnyTen
 // elements of the tensors have to be sent. Taps and the check of sums of integers read elements.
 std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
   const bool may_stay = !core.reports_overflow() && step_tap == nullptr && !tensors.empty() &&
-                        !core.processes()->has_listeners();
+                        !core.members().has_listeners();
   if (!may_stay) return {};
   const auto is_here = [&](const AnyTensor* tensor) {
     return !tensor->empty() && tensor->placement().backend == &core.backend();
@@ -73,7 +73,7 @@ std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>
 bool join_by(StrategyCore& core, const std::string& transport, CallSite site) {
   if (transport != kParts && transport != kHeld) return join_processes(core, site);
   if (core.reductions().exchanges_parts()) return true;
-  ProcessExchange& processes = *core.processes();
+  GroupMembers& processes = group_members(core);
   PartsExchange parts{.rank = processes.rank()};
   for (int process = 0; process <= processes.processes(); ++process) {
     parts.first_replica.push_back(processes.first_replica(process));
@@ -95,7 +95,7 @@ void write_message(ByteWriter& out, StrategyCore& core, CallSite site, const std
                : transport == kHeld ? Elements::kHeld
                                     : Elements::kOnDevice);
   } catch (...) {
-    tell_failed_work(core, site);
+    core.members().tell_failure(site);
     throw;
   }
 }
@@ -176,7 +176,7 @@ ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSit
     ReducedMessages all;
     ByteWriter own;
     write_message(own, core, site, transport, write);
-    all.bytes = core.processes()->values_of_speakers(what, site, own.bytes());
+    all.bytes = core.members().exchange(what, site, own.bytes());
     bool all_sent = true;
     bool all_equal = true;
     std::string first;

@@ -3,7 +3,7 @@
 
 #include "belfry/detail/process_values.h"
 
-#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/round_members.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 bool is_of(const StrategyCore& core, int replica, std::size_t process) {
   return replica >= 0 && replica < core.size() &&
-         core.processes()->process_of(replica) == static_cast<int>(process);
+         core.members().process_of(replica) == static_cast<int>(process);
 }
 
 }  // namespace
@@ -31,10 +31,6 @@ void throw_not_sent(const char* what, CallSite site) {
       "numbers, strings, tensors and containers of these can be sent; in place "
       "of any other type, pass its members",
       site);
-}
-
-void tell_failed_work(StrategyCore& core, CallSite site) noexcept {
-  core.processes()->tell_failure(std::current_exception(), -1, site);
 }
 
 std::vector<int> send_present(ByteWriter& out, const StrategyCore& core,
@@ -74,10 +70,10 @@ Participants receive_present(const StrategyCore& core, std::vector<ByteReader>& 
 
 int count_of_processes(StrategyCore& core, const char* what, const Participants& present,
                        CallSite site) {
-  if (core.processes() == nullptr) return present.count();
+  if (core.members().is_alone()) return present.count();
   ByteWriter out;
   send_present(out, core, present);
-  const std::vector<Bytes> sent = core.processes()->values_of_speakers(what, site, out.bytes());
+  const std::vector<Bytes> sent = core.members().exchange(what, site, out.bytes());
   std::vector<ByteReader> messages(sent.begin(), sent.end());
   return receive_present(core, messages, what, site).count();
 }

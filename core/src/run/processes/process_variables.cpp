@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Variables of several processes: the first value, and the comparison of mirrored components.
-#include "belfry/detail/first_value.h"
-#include "belfry/detail/process_exchange.h"
-#include "belfry/detail/process_mirrors.h"
+#include "belfry/detail/initial_value.h"
+#include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/replica_variables.h"
 #include "belfry/error.h"
 #include "run/rounds/rendezvous.h"
@@ -99,9 +98,8 @@ Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std:
   out.text(request.structure.value_or(""));
   out.put(request.host_digest);
   out.add(value.data(), value.size());
-  const std::vector<Bytes> sent =
-      core.processes()->values_of_speakers(kVariable, request.site, out.bytes());
-  const auto usual = static_cast<std::size_t>(core.processes()->process_of(0));
+  const std::vector<Bytes> sent = core.members().exchange(kVariable, request.site, out.bytes());
+  const auto usual = static_cast<std::size_t>(core.members().process_of(0));
   AskedByAll all = compare(sent, usual);
   if (all.same_words && all.same_values) {
     if (sent[usual].empty()) return {};  // The process listens.
@@ -138,28 +136,28 @@ std::int64_t digest_of(const AnyTensor& tensor) {
   return static_cast<std::int64_t>(digest.value());
 }
 
-void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
+void require_mirrored_in_processes(StrategyCore& core, FunctionRef<MirrorWords()> words,
                                    const ProcessComparison& compared, CallSite site) {
   const VariableInfo& info = compared.info;
-  ByteWriter out;
-  out.text(own.structure);
-  out.put(own.digest);
+  const auto write = [&words](ByteWriter& out) {
+    const MirrorWords own = words();
+    out.text(own.structure);
+    out.put(own.digest);
+  };
+  const std::vector<Bytes> different =
+      core.members().exchange_to_compare(compared.verb, site, write);
+  if (different.empty()) return;
   std::vector<std::string> texts;
-  bool same = true;
-  const std::vector<Bytes> sent =
-      core.processes()->values_of_speakers(compared.verb, site, out.bytes());
-  for (const Bytes& message : sent) {
+  for (const Bytes& message : different) {
     if (message.empty()) {
       texts.emplace_back("takes no part in the run");
       continue;
     }
-    same = same && message == out.bytes();
     ByteReader in(message);
     std::string text = "has" + in.text();
     texts.push_back(std::move(text) + ", digest of the values " +
                     std::to_string(in.get<std::uint64_t>()));
   }
-  if (same) return;
   ErrorReport report;
   report.code = ErrorCode::kMirroredDiverged;
   report.summary =

@@ -3,33 +3,68 @@
 
 #include "belfry/detail/distribute.h"
 
-#include "belfry/detail/process_exchange.h"
 #include "belfry/error.h"
-#include "run/processes/listening.h"
+#include "run/rounds/exception_text.h"
+#include "run/rounds/leaving_run.h"
 #include "run/rounds/replica_runner.h"
 
 #include <exception>
 
 namespace belfry::detail {
+namespace {
+
+// A run in which no replica of this process takes part (SEM-212).
+void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options) {
+  const StrategyCore::RunLock lock(core, options.site);
+  RoundMembers& members = core.members();
+  if (!lock.is_outermost()) members.require_alone("a run inside a run", options.site);
+  core.statistics().runs += 1;
+  try {
+    CurrentContext here = core.cross_context(cross);
+    const CurrentScope scope(here);
+    const SiteScope site(options.site);
+    const auto listen = [&] { members.listen(core, options.site); };
+    const auto no_replica = [&] { return RunCulprit{-1, options.site}; };
+    run_with_members(members, listen, no_replica);
+  } catch (...) {
+    const std::exception_ptr thrown = std::current_exception();
+    core.last_failure() = report_of(thrown);
+    std::rethrow_exception(
+        leaving_run(thrown, &*core.last_failure(), core.backend().run_settings(), options.site));
+  }
+}
+
+}  // namespace
+
+void run_with_members(RoundMembers& members, FunctionRef<void()> work,
+                      FunctionRef<RunCulprit()> culprit) {
+  members.begin_run();
+  try {
+    work();
+  } catch (...) {
+    const RunCulprit told = culprit();
+    const std::exception_ptr cause =
+        members.tell_failure(std::current_exception(), told.replica, told.site);
+    members.end_run();
+    std::rethrow_exception(cause);
+  }
+  members.end_run();
+}
 
 void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
                   FunctionRef<void(ReplicaContext&)> function, const Participants& present,
                   const RunOptions& options) {
-  if (present.count() == 0) [[unlikely]] {
-    return listen_to_run(core, cross, options);
+  if (present.count() > 0) [[likely]] {
+    return ReplicaRunner(core, cross, function, present).run(options);
   }
-  ReplicaRunner(core, cross, function, present).run(options);
+  if (core.members().is_alone()) throw_nobody_takes_part(options.site);
+  listen_to_run(core, cross, options);
 }
 
 void throw_nobody_takes_part(CallSite site) {
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              "no replica has a component of every argument of run",
                              "pass values of the same step together", site);
-}
-
-void tell_processes(StrategyCore& core, CallSite site) noexcept {
-  if (core.processes() == nullptr) return;
-  core.processes()->tell_failure(std::current_exception(), -1, site);
 }
 
 }  // namespace belfry::detail

@@ -8,13 +8,13 @@
 #include "belfry/backend/replica_phase.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/machine_uses.h"
-#include "belfry/detail/step_tag.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/leaving_run.h"
 #include "run/rounds/rendezvous.h"
+#include "run/rounds/run_report.h"
 #include "words/with_report.h"
 
 #include <algorithm>
@@ -44,58 +44,25 @@ int functions_of(StrategyCore& core, const Participants& present) {
 
 }  // namespace
 
-// The replicas of a run, for the hook `do_run`.
-class ReplicaRunner::ReplicasStep final : public StrategyStep {
+// What a hook of the strategy carries out: the replicas of a run, or the merge of a round.
+class ReplicaRunner::HookStep final : public StrategyStep {
  public:
-  ReplicasStep(ReplicaRunner& runner, const RunOptions& options)
-      : StrategyStep("run", options.site, runner.nested_),
-        runner_(runner),
-        concurrent_(options.concurrent) {}
-
-  void take_to(StrategyHooks& hooks) {
-    const HookDepth::Call call(runner_.core().hook_depth(), Hook::kRun, site());
-    try {
-      hooks.do_run(*this);
-    } catch (const ReplicaCancelled&) {
-      rethrow_failure();
-      std::rethrow_exception(at_site(stray_cancellation("do_run"), site()));
-    } catch (...) {
-      rethrow_failure();
-      throw;
-    }
-    finish();
-  }
-
- private:
-  void work() override {
-    const HookDepth::Pause pause(runner_.core().hook_depth(), Hook::kRun);
-    runner_.carry(concurrent_);
-  }
-
-  ReplicaRunner& runner_;
-  bool concurrent_;
-};
-
-// The merge of a round, for the hook `do_merge`.
-class ReplicaRunner::MergeStep final : public StrategyStep {
- public:
-  MergeStep(ReplicaRunner& runner, const MergeRequest& first)
-      : StrategyStep(to_string(first.type->kind), first.site, runner.nested_),
-        runner_(runner),
-        execute_(first.type->execute),
-        tag_(first.tag) {}
+  HookStep(ReplicaRunner& runner, Hook hook, const char* what, CallSite site, const MergeTag* tag,
+           FunctionRef<void()> work)
+      : StrategyStep(what, site, runner.nested_),
+        depths_(runner.core().hook_depth()),
+        hook_(hook),
+        tag_(tag),
+        work_(work) {}
 
   const MergeTag* tag() const { return tag_; }
 
-  void take_to(StrategyHooks& hooks) {
-    const HookDepth::Call call(runner_.core().hook_depth(), Hook::kMerge, site());
+  // `call` calls the hook.
+  template <class F>
+  void take_to(const F& call) {
+    const HookDepth::Call depth(depths_, hook_, site());
     try {
-      const auto hook = [&] { hooks.do_merge(*this); };
-      if (step_tap != nullptr) [[unlikely]] {
-        step_tap->around_merge(runner_.core(), *this, hook);
-      } else {
-        hook();
-      }
+      call();
     } catch (...) {
       rethrow_failure();
       throw;
@@ -105,18 +72,19 @@ class ReplicaRunner::MergeStep final : public StrategyStep {
 
  private:
   void work() override {
-    const HookDepth::Pause pause(runner_.core().hook_depth(), Hook::kMerge);
-    execute_(runner_.cross_, runner_.requests_.data(), runner_.present_, runner_.functions_);
+    const HookDepth::Pause pause(depths_, hook_);
+    work_();
   }
 
-  ReplicaRunner& runner_;
-  decltype(MergeType::execute) execute_;
+  HookDepth& depths_;
+  Hook hook_;
   const MergeTag* tag_;
+  FunctionRef<void()> work_;
 };
 
 const MergeTag* tag_of(const StrategyStep& step) {
-  const auto* merge = dynamic_cast<const ReplicaRunner::MergeStep*>(&step);
-  return merge == nullptr ? nullptr : merge->tag();
+  const auto* own = dynamic_cast<const ReplicaRunner::HookStep*>(&step);
+  return own == nullptr ? nullptr : own->tag();
 }
 
 ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
@@ -143,8 +111,14 @@ void ReplicaRunner::run(const RunOptions& options) {
   nested_ = !lock.is_outermost();
   site_ = options.site;
   try {
-    if (core().processes() != nullptr) return run_among_processes(*core().processes(), options);
-    carry_out(options);
+    if (nested_) core().members().require_alone("a run inside a run", options.site);
+    const auto work = [&] { carry_out(options); };
+    const auto culprit = [&] {
+      const bool is_replica = blamed_ >= 0 && blamed_ < core().size();
+      const CallSite last = state(is_replica ? blamed_ : present_.id(0)).last_site;
+      return RunCulprit{is_replica ? blamed_ : -1, last.empty() ? options.site : last};
+    };
+    run_with_members(core().members(), work, culprit);
   } catch (...) {
     std::optional<ErrorReport>& last = core().last_failure();
     ErrorReport* const own = has_failed() && last ? &*last : nullptr;
@@ -157,7 +131,13 @@ void ReplicaRunner::carry_out(const RunOptions& options) {
   CurrentContext here = core().cross_context(cross_);
   const CurrentScope scope(here);
   const SiteScope site(options.site);
-  ReplicasStep(*this, options).take_to(core().hooks());
+  const auto work = [&] { carry(options.concurrent); };
+  HookStep step(*this, Hook::kRun, "run", options.site, nullptr, work);
+  try {
+    step.take_to([&] { core().hooks().do_run(step); });
+  } catch (const ReplicaCancelled&) {
+    std::rethrow_exception(at_site(stray_cancellation("do_run"), options.site));
+  }
 }
 
 void ReplicaRunner::carry(bool concurrent) {
@@ -301,9 +281,7 @@ void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& v
 Job::Settled ReplicaRunner::settle() noexcept {
   // Usually all replicas have arrived: the test is faster than a count of each status.
   if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
-  // With other processes an exchange comes before the merge.
-  const bool is_alone = core().processes() == nullptr;
-  if (!has_failed() && (is_alone || agree_with_processes())) merge_round();
+  if (!has_failed() && agree()) merge_round();
   executor_.open(gate_);
   return Settled::kResumed;
 }
@@ -333,12 +311,8 @@ Job::Settled ReplicaRunner::settle_some() {
   if (!has_failed()) {
     if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
       fail_by(*thrower);
-    } else if (core().processes() != nullptr) {
-      if (agree_with_processes()) merge_round();
-    } else if (ended == 0) {
-      merge_round();
-    } else {
-      fail_without_merge();
+    } else if (agree()) {
+      ended == 0 ? merge_round() : fail_without_merge();
     }
   }
   executor_.open(gate_);
@@ -351,7 +325,16 @@ void ReplicaRunner::finish() {
   if (has_failed()) return fail_by_hidden_exception();
   if (const ReplicaState* const thrower = states_.find(Status::kThrew)) return fail_by(*thrower);
   if (variables_.any()) fail_unless_variables_agree();
-  if (core().processes() != nullptr) agree_with_processes();
+  agree();
+}
+
+bool ReplicaRunner::agree() {
+  try {
+    return core().members().agree({states_, requests_, present_}, rounds_ + 1, site_);
+  } catch (...) {
+    fail_with_members(std::current_exception());
+    return false;
+  }
 }
 
 void ReplicaRunner::merge_round() {
@@ -374,8 +357,15 @@ void ReplicaRunner::merge_round() {
                       .value = ordinal_,
                       .site = first.site,
                       .name = named.empty() ? to_string(first.type->kind) : named});
+  const auto work = [&] { first.type->execute(cross_, requests_.data(), present_, functions_); };
+  HookStep step(*this, Hook::kMerge, to_string(first.type->kind), first.site, first.tag, work);
+  const auto hook = [&] { core().hooks().do_merge(step); };
   try {
-    MergeStep(*this, first).take_to(core().hooks());
+    step.take_to([&] {
+      if (step_tap != nullptr) [[unlikely]]
+        return step_tap->around_merge(core(), step, hook);
+      hook();
+    });
   } catch (const ReplicaCancelled&) {
     fail_in_merge(first, stray_cancellation(to_string(first.type->kind)));
   } catch (...) {

@@ -8,7 +8,6 @@
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/strategy/run_options.h"
-#include "run/processes/merge_digest.h"
 #include "run/rounds/unnamed_merges.h"
 
 #include <algorithm>
@@ -85,6 +84,18 @@ class ReplicaStates {
   ReplicaState* first_;
 };
 
+/// The failed replica of a run, or -1, and the place of the failure.
+struct RunCulprit {
+  int replica = -1;
+  CallSite site{};
+};
+
+/// A run of all members: `work` is the part of this process. If `work` throws, the members hear of
+/// the failure of the `culprit` in their next exchange, where they wait for this process.
+/// Throws: the exception of `work`, or the loss of a member behind the exception.
+void run_with_members(RoundMembers& members, FunctionRef<void()> work,
+                      FunctionRef<RunCulprit()> culprit);
+
 /// A run: carries the replicas through rounds until all have ended. In each round every replica
 /// goes on until it arrives at a merge or ends. Then, on the thread that called `run`, the requests
 /// are matched and the merge is executed once (SEM-1 to SEM-9). Absent replicas have an empty body,
@@ -111,16 +122,13 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void stalled(int position, std::uint32_t limit_ms) noexcept override;
 
  private:
-  class ReplicasStep;
-  class MergeStep;
+  class HookStep;
   friend const MergeTag* tag_of(const StrategyStep& step);
 
   void carry_out(const RunOptions& options);
   void carry(bool concurrent);
-  // With other processes (SEM-151): `agree_with_processes` is the exchange of a round, and says
-  // whether the merge follows.
-  void run_among_processes(ProcessExchange& processes, const RunOptions& options);
-  bool agree_with_processes();
+  // Agrees with the other members on the round (SEM-151): whether the merge follows.
+  bool agree();
   Settled settle_some();
   void announce_throw(int replica) noexcept;
   void announce_end_of_run() noexcept;
@@ -132,9 +140,9 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   // that has failed meanwhile.
   void pause(int replica, ReplicaState::Status status, CallSite site, Gate& gate);
   void serve_seekers();
-  // With other processes, the first replica's variable is made between rounds (SEM-159).
-  std::shared_ptr<void> make_with_processes(int replica, const VariableRequest& request,
-                                            FunctionRef<std::shared_ptr<void>()> make);
+  // With other members, the first replica's variable is made between rounds (SEM-159).
+  std::shared_ptr<void> make_with_members(int replica, const VariableRequest& request,
+                                          FunctionRef<std::shared_ptr<void>()> make);
   void serve_maker();
 
   // The run fails. Without memory for the report the run fails too, without a report (SEM-144).
@@ -148,7 +156,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void fail_by_hidden_exception();
   void fail_for_seekers();
   void fail_by_overflow(const std::exception_ptr& thrown);
-  void fail_with_processes(const std::exception_ptr& thrown);
+  void fail_with_members(const std::exception_ptr& thrown);
   void fail_unless_variables_agree();
   void report_abandoned() noexcept;
 
@@ -182,7 +190,6 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   ReplicaStates states_;
   std::vector<MergeRequest*> requests_;
   std::optional<UnnamedMerges> unnamed_;  // If the strategy requires names.
-  MergeDigest digest_;                    // With other processes.
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
   // Apart from the next number: a load of both would wait for the number that a round has just

@@ -3,7 +3,6 @@
 
 // The failures of a run: the failure that counts, and the way replicas hear of the failure. The
 // texts are in run_report.cpp.
-#include "belfry/detail/process_exchange.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/replica_runner.h"
@@ -43,9 +42,7 @@ void ReplicaRunner::fail_with_mismatch() {
 
 void ReplicaRunner::fail_in_merge(const MergeRequest& first, const std::exception_ptr& thrown) {
   fail(thrown, [&](const RunFacts& run) {
-    const ProcessExchange* const processes = core().processes();
-    return merge_threw(run, rounds_, first,
-                       processes == nullptr ? thrown : processes->completed(thrown));
+    return merge_threw(run, rounds_, first, core().members().completed(thrown));
   });
 }
 
@@ -77,7 +74,7 @@ void ReplicaRunner::fail_by_overflow(const std::exception_ptr& thrown) {
 }
 
 // The report has the replicas of all processes already.
-void ReplicaRunner::fail_with_processes(const std::exception_ptr& thrown) {
+void ReplicaRunner::fail_with_members(const std::exception_ptr& thrown) {
   blamed_ = core().size();
   fail(thrown, [&](const RunFacts&) { return Failure{thrown, report_of(thrown)}; });
 }

@@ -4,8 +4,7 @@
 #include "belfry/detail/strategy_core.h"
 
 #include "belfry/detail/make_variable.h"
-#include "belfry/detail/process_exchange.h"
-#include "run/variables/inside_update.h"
+#include "run/contexts/inside_update.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -84,22 +83,17 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       backend_(backend),
       devices_(std::move(devices)),
       own_(static_cast<int>(devices_.size())),
+      members_(std::make_unique<RoundMembers>(static_cast<int>(devices_.size()))),
       reductions_(backend, devices_) {}
 
-void StrategyCore::join(ProcessExchange& processes) {
+void StrategyCore::join(std::unique_ptr<RoundMembers> members) {
+  members_ = std::move(members);
   // No replica follows the last process with devices.
-  first_replica_ = std::min(processes.first_replica(processes.rank()), processes.replicas() - 1);
-  own_ = Participants(ProcessTable{processes.first_replicas(), processes.rank()});
-  processes_ = &processes;
+  first_replica_ = std::min(members_->first_replica(members_->rank()), members_->replicas() - 1);
+  own_ = Participants(members_->table());
   std::vector<int> devices;
   for (int replica = 0; replica < size(); ++replica) devices.push_back(device_of(replica));
   reductions_.span_processes(std::move(devices), own_);
-}
-
-void StrategyCore::refuse_processes(const char* what, CallSite site) const {
-  throw UnsupportedError(
-      ErrorCode::kUnsupported, std::string(what) + " is not available over several processes yet",
-      "docs/processes.md lists what is: runs, merges, and verbs of host values", site);
 }
 
 void StrategyCore::refuse_cross(const char* what, const CurrentContext& context,

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/detail/step_tap.h"
 #include "belfry/error.h"
 #include "belfry/strategy_hooks.h"
 
@@ -18,4 +19,9 @@ void StrategyStep::refuse(const char* what) const {
   throw StrategyError(std::move(report));
 }
 
+namespace detail {
+
+constinit thread_local StepTap* step_tap = nullptr;
+
+}  // namespace detail
 }  // namespace belfry

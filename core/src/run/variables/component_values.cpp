@@ -92,7 +92,7 @@ VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devi
   std::vector<int> sorted = usual.devices;
   std::ranges::sort(sorted);
   if (sorted == chosen) return usual;
-  core.require_one_process("a variable on some devices", site);
+  core.members().require_alone("a variable on some devices", site);
   VariablePlaces places;
   for (int device : core.devices()) {
     const bool here = std::ranges::binary_search(chosen, device);
@@ -108,7 +108,7 @@ VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devi
 }
 
 VariablePlaces one_place(StrategyCore& core, const DeviceSpec& device, CallSite site) {
-  core.require_one_process("a variable on one device", site);
+  core.members().require_alone("a variable on one device", site);
   return VariablePlaces::in_one_place(indices_of(core, {device}, site).front(), core.size());
 }
 

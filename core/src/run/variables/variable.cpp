@@ -10,7 +10,7 @@
 #include "belfry/detail/make_variable.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
-#include "run/variables/inside_update.h"
+#include "run/contexts/inside_update.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -76,7 +76,7 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
 
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
                         const Participants& present, int /*functions*/) {
-  if (cross.core().processes() != nullptr) [[unlikely]] {
+  if (!cross.core().members().is_alone()) [[unlikely]] {
     return all_reduce_over_processes(cross, requests, present);
   }
   all_reduce_requests(cross, requests, present);

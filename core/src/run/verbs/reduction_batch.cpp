@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/reduction_batch.h"
-
+#include "belfry/detail/batch_reduce_pairs.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 #include "words/with_report.h"

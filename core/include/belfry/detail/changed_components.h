@@ -7,7 +7,9 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/process_values.h"
+#include "belfry/detail/round_members.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/detail/update_argument.h"
 #include "belfry/detail/variable_state.h"
 
 #include <functional>
@@ -78,21 +80,22 @@ const SentComponents* sent_components() {
   }
 }
 
-/// Whether some process listens to the present run.
-bool has_listeners(const StrategyCore& core);
-/// The replicas of the processes that do not listen to the present run.
-Participants replicas_of_speakers(const StrategyCore& core);
-/// Throws: UnsupportedError if some process listens to the present run.
-void require_no_listener(const StrategyCore& core, const char* what, CallSite site);
 /// The exchange about the new value of a variable, which the lowest process that takes part sends.
 /// Listening processes prepare the change. Order: blocks the host. Throws: as
-/// ProcessExchange::values.
-void send_new_value(StrategyCore& core, const Bytes& value, CallSite site);
+/// RoundMembers::exchange.
+inline void send_new_value(StrategyCore& core, const Bytes& value, CallSite site) {
+  core.members().exchange(kNewValue, site, value);
+}
 /// The exchange about the change, after every process has prepared the change: listening processes
 /// put all new values in place. Order, Throws: as send_new_value.
-void put_new_values(StrategyCore& core, CallSite site);
+inline void put_new_values(StrategyCore& core, CallSite site) {
+  core.members().exchange(kPutValue, site, Bytes());
+}
 /// Asks listening processes for the components of a variable, in the next exchange.
-void ask_for_components(StrategyCore& core, const VariableInfo& info, CallSite site);
+inline void ask_for_components(StrategyCore& core, const VariableInfo& info, CallSite site) {
+  const auto write = [&info](ByteWriter& out) { out.put(info.number); };
+  core.members().exchange(kComponents, site, write);
+}
 
 /// The message about the new value of a mirrored variable; empty unless this process is the lowest
 /// that takes part. Order: blocks the host until tensors are computed.
@@ -104,12 +107,12 @@ Bytes new_value_message(StrategyCore& core, const VariableInfo& info, const T& v
     throw_not_sent("update", site);
   } else {
     ByteWriter out;
-    if (!core.processes()->speaks_first()) return {};
+    if (!core.members().speaks_first()) return {};
     try {
       out.put(info.number);
       send_value(out, value);
     } catch (...) {
-      tell_failed_work(core, site);
+      core.members().tell_failure(site);
       throw;
     }
     return out.bytes();
@@ -125,9 +128,9 @@ Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallS
     throw_not_sent("update", site);
   } else {
     ByteWriter out;
-    if (!core.processes()->speaks_first()) return {};
+    if (!core.members().speaks_first()) return {};
     try {
-      std::vector<int> replicas = core.processes()->replicas_of(true);
+      std::vector<int> replicas = core.members().replicas_of_listeners();
       if (info.homes != nullptr) {
         std::erase_if(replicas, [&info](int replica) { return !info.homes->has(replica); });
       }
@@ -142,7 +145,7 @@ Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallS
         out.add(one.bytes().data(), one.bytes().size());
       }
     } catch (...) {
-      tell_failed_work(core, site);
+      core.members().tell_failure(site);
       throw;
     }
     return out.bytes();
@@ -154,7 +157,7 @@ Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallS
 /// new_value_message and send_new_value.
 template <class T>
 void tell_listeners(StrategyCore& core, const T& value, const VariableInfo& info, CallSite site) {
-  if (!has_listeners(core) || info.synchronization != Synchronization::kOnWrite) return;
+  if (!core.members().has_listeners() || info.synchronization != Synchronization::kOnWrite) return;
   send_new_value(core, new_value_message(core, info, value, site), site);
   put_new_values(core, site);
 }
@@ -163,7 +166,7 @@ void tell_listeners(StrategyCore& core, const T& value, const VariableInfo& info
 template <class T>
 void tell_listeners_components(StrategyCore& core, const VariableInfo& info, CallSite site,
                                FunctionRef<T(int)> value_of) {
-  if (!has_listeners(core)) return;
+  if (!core.members().has_listeners()) return;
   send_new_value(core, new_components_message<T>(core, info, site, value_of), site);
   put_new_values(core, site);
 }
@@ -182,7 +185,7 @@ void put_everywhere(StrategyCore& core, VariableState<T>& state, Replacement<T>&
 template <class T, class F>
 decltype(auto) of_all_components(StrategyCore& core, const char* what,
                                  const VariableState<T>& state, CallSite site, const F& fn) {
-  if (has_listeners(core)) ask_for_components(core, state.info, site);
+  if (core.members().has_listeners()) ask_for_components(core, state.info, site);
   return of_all_processes(core, what, components_here(core, state), site, fn);
 }
 
@@ -190,12 +193,50 @@ decltype(auto) of_all_components(StrategyCore& core, const char* what,
 template <class T>
 T value_of_first(StrategyCore& core, const char* what, const VariableState<T>& state,
                  CallSite site) {
-  if (!has_listeners(core)) {
-    const T& own = state.components[0].value;
-    return core.processes() == nullptr ? own : value_of_first_process(core, what, own, site);
+  if (!core.members().has_listeners()) {
+    return of_first_process(core, what, state.components[0].value, site,
+                            [](const T& first) { return first; });
   }
   return of_all_components(core, what, state, site,
                            [](const PerReplica<T>& all) { return T(*all.begin()); });
+}
+
+/// Gives listening processes the components of a variable after `change`.
+template <class T>
+void tell_listeners_of_change(StrategyCore& core, CallSite site, const VariableState<T>& state,
+                              FunctionRef<void(T&)> change) {
+  const auto all = of_all_components(core, "update", state, site,
+                                     [](const PerReplica<T>& components) { return components; });
+  const auto value_of = [&](int replica) {
+    T value = all[replica];
+    change(value);
+    return value;
+  };
+  tell_listeners_components<T>(core, state.info, site, FunctionRef<T(int)>(value_of));
+}
+
+/// Before the components of a replica-local variable change: gives listening processes their new
+/// components. The lowest process that takes part calls `fn` on a copy of each, on its own first
+/// device (SEM-234). Order: blocks the host if some process listens. Throws: exceptions of `fn`; as
+/// tell_listeners_components.
+template <class T, class F, class... Args>
+void update_listeners(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
+                      const VariableState<T>& state, const F& fn, const Args&... args) {
+  if (!core.members().has_listeners() || state.info.synchronization == Synchronization::kOnWrite)
+    return;
+  if constexpr (!is_sent<T>()) {
+    throw_not_sent("update", site);
+  } else {
+    const auto change = [&](T& value) {
+      const int here = core.first_replica();
+      CurrentContext context = update_context(core, cross, here);
+      const CurrentScope scope(context);
+      [[maybe_unused]] const Placement place = core.placement(here);
+      fn(value, LocalValue<UpdateArgument<Args>>(update_argument(args, here, place, site), place)
+                    .get()...);
+    };
+    tell_listeners_of_change<T>(core, site, state, FunctionRef<void(T&)>(change));
+  }
 }
 
 }  // namespace belfry::detail

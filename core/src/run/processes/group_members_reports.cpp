@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The errors of exchanges in words.
-#include "belfry/detail/process_exchange.h"
-#include "run/processes/process_messages.h"
-#include "run/processes/run_picture.h"
+#include "run/processes/group_members.h"
+#include "run/rounds/run_picture.h"
 #include "words/with_report.h"
 
 #include <algorithm>
@@ -45,7 +44,7 @@ ErrorReport describe_difference(const ProcessMessage& first, const ProcessMessag
 
 }  // namespace
 
-void ProcessExchange::throw_peer_failed(const std::vector<ProcessMessage>& all) const {
+void GroupMembers::throw_peer_failed(const std::vector<ProcessMessage>& all) const {
   ErrorReport report;
   report.code = ErrorCode::kPeerFailed;
   for (std::size_t process = 0; process < all.size(); ++process) {
@@ -65,8 +64,8 @@ void ProcessExchange::throw_peer_failed(const std::vector<ProcessMessage>& all) 
   throw PeerFailedError(std::move(report));
 }
 
-void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
-                                     const std::vector<Bytes>& rounds) const {
+void GroupMembers::throw_mismatch(const std::vector<ProcessMessage>& all,
+                                  const std::vector<Bytes>& rounds) const {
   const ProcessMessage& first = speaker_of(all);
   const auto stranger = std::ranges::find_if(all, [&](const ProcessMessage& other) {
     return !same_call(first, other) && (other.kind != first.kind || other.what != first.what);
@@ -106,13 +105,13 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
 }
 
 // The place of a strategy; only its number, if this process has not made the strategy yet.
-std::string ProcessExchange::words_of(std::uint64_t strategy) const {
+std::string GroupMembers::words_of(std::uint64_t strategy) const {
   const CallSite site = group_.site_of_strategy(strategy);
   if (site.empty()) return ", of strategy " + std::to_string(strategy) + " of the group";
   return ", of the strategy made at " + to_string(site);
 }
 
-void ProcessExchange::complete(ErrorReport& report) const {
+void GroupMembers::complete(ErrorReport& report) const {
   for (ReplicaReport& part : report.replicas) {
     if (part.replica_id >= 0) part.process = process_of(part.replica_id);
     if (part.file != nullptr || part.site.file == nullptr) continue;
@@ -121,7 +120,7 @@ void ProcessExchange::complete(ErrorReport& report) const {
   }
 }
 
-std::exception_ptr ProcessExchange::completed(std::exception_ptr thrown) const {
+std::exception_ptr GroupMembers::completed(std::exception_ptr thrown) const {
   std::optional<ErrorReport> report = error_report(thrown);
   if (!report) return thrown;
   complete(*report);

@@ -3,11 +3,9 @@
 
 // Files. Process 0 alone opens files. A listening process 0 knows no checkpoint: the lowest process
 // of the run sends the contents.
-#include "belfry/detail/process_work.h"
+#include "run/processes/process_files.h"
 
-#include "belfry/detail/process_exchange.h"
-#include "belfry/detail/process_listeners.h"
-#include "belfry/detail/process_values.h"
+#include "belfry/detail/round_members.h"
 #include "belfry/error.h"
 #include "values/tensor_file_save.h"
 #include "words/owned_file.h"
@@ -65,27 +63,25 @@ void meet(StrategyCore& core, const char* what, const std::string& path,
   ByteWriter object;
   object.text(path);
   object.text(contents);
-  const auto paths = paths_of(core.processes()->values_of_speakers(what, site, object.bytes()));
+  const auto paths = paths_of(core.members().exchange(what, site, object.bytes()));
   if (!name_one_path(paths)) throw_paths_differ(what, paths, site);
 }
 
 // The result of `work`, in process 0. A failure is told to all.
 template <class Work>
 Bytes told_to_all(StrategyCore& core, CallSite site, const Work& work) {
-  if (core.processes()->rank() != 0) return {};
+  if (core.members().rank() != 0) return {};
   try {
     return work();
   } catch (...) {
-    tell_failed_work(core, site);
+    core.members().tell_failure(site);
     throw;
   }
 }
 
 // The answer of process 0 in the exchange `what`, after its work on the file.
 Bytes await_file(StrategyCore& core, const char* what, const Bytes& answer, CallSite site) {
-  ProcessExchange& processes = *core.processes();
-  const ProcessGroup::FileWait wait(processes.group());
-  return processes.values_of_speakers(what, site, answer).front();
+  return core.members().exchange_about_file(what, site, answer).front();
 }
 
 Bytes read_file(StrategyCore& core, const std::string& path, CallSite site) {
@@ -102,10 +98,7 @@ Bytes bytes_of(bool is_saved) {
 // Returns false if a later job has removed the new file. The exchange between the two steps of the
 // save proves that no process was given up before the new file existed.
 bool save_once(StrategyCore& core, const TensorFile& file, const std::string& path, CallSite site) {
-  if (core.processes() == nullptr) {
-    return TensorFileSave(file, path, core.file_owners(), site).finish();
-  }
-  const bool is_for_listener = has_listeners(core) && core.processes()->speaks_first();
+  const bool is_for_listener = core.members().has_listeners() && core.members().speaks_first();
   meet(core, kSaveFile, path, is_for_listener ? file.contents(site) : std::string(), site);
   std::optional<TensorFileSave> save;
   told_to_all(core, site, [&] {
@@ -132,7 +125,7 @@ void save_by_first_process(StrategyCore& core, const TensorFile& file, const std
 }
 
 TensorFile read_by_first_process(StrategyCore& core, const std::string& path, CallSite site) {
-  if (core.processes() == nullptr) {
+  if (core.members().is_alone()) {
     meet_owners(path, core.file_owners());
     return TensorFile::read(path, site);
   }

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/process_exchange.h"
+#include "run/processes/group_members.h"
 
-#include "run/processes/process_messages.h"
+#include "belfry/detail/strategy_core.h"
 #include "run/rounds/exception_text.h"
+#include "run/rounds/run_picture.h"
+#include "run/rounds/run_report.h"
 #include "words/with_report.h"
 
 #include <algorithm>
@@ -59,19 +61,21 @@ std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
 
 }  // namespace
 
-ProcessExchange::ProcessExchange(ProcessGroup& group, int replicas, const std::string& options,
-                                 CallSite site)
-    : group_(group),
+GroupMembers::GroupMembers(ProcessGroup& group, int replicas, const std::string& options,
+                           CallSite site)
+    : RoundMembers(
+          ProcessTable{std::vector<int>(static_cast<std::size_t>(group.size()) + 1), group.rank()}),
+      group_(group),
       parts_(dynamic_cast<ProcessParts*>(&group)),
       number_(group.next_strategy(site)) {
-  first_.assign(static_cast<std::size_t>(processes()) + 1, 0);
+  ProcessTable members = table();
   ByteWriter out;
   out.put(replicas);
   out.text(options);
   const std::vector<ProcessMessage> all = make(out.bytes(), site);
   for (std::size_t process = 0; process < all.size(); ++process) {
     ByteReader in(all[process].payload);
-    first_[process + 1] = first_[process] + in.get<int>();
+    members.first[process + 1] = members.first[process] + in.get<int>();
     const std::string others = in.text();
     if (others == options) continue;
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
@@ -80,13 +84,14 @@ ProcessExchange::ProcessExchange(ProcessGroup& group, int replicas, const std::s
                                    std::to_string(process),
                                "give all processes the same options, apart from devices", site);
   }
+  set_table(std::move(members));
 }
 
 // A process with a strategy of one process leaves, or works for longer than the deadline.
-std::vector<ProcessMessage> ProcessExchange::make(const Bytes& own, CallSite site) {
+std::vector<ProcessMessage> GroupMembers::make(const Bytes& own, CallSite site) {
   try {
     group_.name_call("a strategy", site);
-    return exchange({Kind::kMake, number_, "a strategy", site.file, site.line, -1, own});
+    return send({Kind::kMake, number_, "a strategy", site.file, site.line, -1, own});
   } catch (const ProcessLostError& error) {
     ErrorReport report = error.report();
     report.site = site;
@@ -98,58 +103,25 @@ std::vector<ProcessMessage> ProcessExchange::make(const Bytes& own, CallSite sit
   }
 }
 
-int ProcessExchange::process_of(int replica) const {
-  return static_cast<int>(std::ranges::upper_bound(first_, replica) - first_.begin()) - 1;
-}
-
-void ProcessExchange::begin_run() {
+void GroupMembers::begin_run() {
   state_ = State::kRunning;
   failure_ = nullptr;
-  listens_.clear();
+  digest_ = {};
+  set_listeners({});
 }
 
-void ProcessExchange::end_run() {
+void GroupMembers::end_run() {
   state_ = State::kIdle;
-  listens_.clear();
+  set_listeners({});
 }
 
-bool ProcessExchange::has_listeners() const {
-  return std::ranges::find(listens_, true) != listens_.end();
-}
-
-int ProcessExchange::first_speaker() const {
-  const auto speaker = std::ranges::find(listens_, false);
-  if (speaker == listens_.end()) return process_of(0);
-  return static_cast<int>(speaker - listens_.begin());
-}
-
-std::vector<int> ProcessExchange::replicas_of(bool listeners) const {
-  std::vector<int> replicas;
-  for (int replica = 0; replica < this->replicas(); ++replica) {
-    if (is_listener(process_of(replica)) == listeners) replicas.push_back(replica);
-  }
-  return replicas;
-}
-
-bool ProcessExchange::has_skipped(std::uint64_t number) const {
+bool GroupMembers::has_skipped(std::uint64_t number) const {
   return std::ranges::binary_search(skipped_, number);
-}
-
-void ProcessExchange::require_no_listener(const char* what, CallSite site) const {
-  const auto listener = std::ranges::find(listens_, true);
-  if (listener == listens_.end()) return;
-  throw UnsupportedError(ErrorCode::kUnsupported,
-                         std::string(what) + " in a run in which no replica of process " +
-                             std::to_string(listener - listens_.begin()) +
-                             " takes part is not available yet",
-                         "make the call outside of the run, or let a replica of every process take "
-                         "part",
-                         site);
 }
 
 // The result of `step`. An error that all processes throw ends the exchanges of the run.
 template <class F>
-auto ProcessExchange::ending_run_of(const F& step) -> decltype(step()) {
+auto GroupMembers::ending_run_of(const F& step) -> decltype(step()) {
   try {
     return step();
   } catch (const Error& error) {
@@ -161,29 +133,30 @@ auto ProcessExchange::ending_run_of(const F& step) -> decltype(step()) {
   }
 }
 
-void ProcessExchange::note_listeners(const std::vector<ProcessMessage>& all) {
+void GroupMembers::note_listeners(const std::vector<ProcessMessage>& all) {
   if (state_ != State::kRunning) return;
-  listens_.clear();
-  for (const ProcessMessage& message : all) listens_.push_back(listens(message));
+  std::vector<bool> listening;
+  for (const ProcessMessage& message : all) listening.push_back(listens(message));
+  set_listeners(std::move(listening));
 }
 
-std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
-                                                      const Describe* describe) {
+std::vector<ProcessMessage> GroupMembers::send(const ProcessMessage& own,
+                                               const Describe* describe) {
   require_open(site_of(own));
   const Bytes message = encode(own);
   if (own.kind != Kind::kMake) group_.name_call(purpose_of(own.kind), {});
   return understand(own, ending_run_of([&] { return group_.gather(message); }), describe);
 }
 
-void ProcessExchange::require_open(CallSite site) const {
+void GroupMembers::require_open(CallSite site) const {
   if (!is_closed()) return;
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   throw_internal("an exchange after the end of a run", site);
 }
 
-std::vector<ProcessMessage> ProcessExchange::understand(const ProcessMessage& own,
-                                                        std::vector<Bytes> sent,
-                                                        const Describe* describe) {
+std::vector<ProcessMessage> GroupMembers::understand(const ProcessMessage& own,
+                                                     std::vector<Bytes> sent,
+                                                     const Describe* describe) {
   return ending_run_of([&] {
     std::vector<ProcessMessage> all;
     all.reserve(sent.size());
@@ -200,8 +173,7 @@ std::vector<ProcessMessage> ProcessExchange::understand(const ProcessMessage& ow
 
 // Two rounds are compared by the runner. After a mismatch, which every process sees, processes in a
 // round tell all about their replicas.
-void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all,
-                                    const Describe* describe) {
+void GroupMembers::require_equal(const std::vector<ProcessMessage>& all, const Describe* describe) {
   const ProcessMessage& first = speaker_of(all);
   for (const ProcessMessage& other : all) {
     if (same_call(first, other) && same_place(first, other)) continue;
@@ -216,14 +188,53 @@ void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all,
   }
 }
 
-std::vector<Bytes> ProcessExchange::round(const Bytes& own, Describe describe) {
+bool GroupMembers::agree(const RunFacts& own, std::uint64_t round, CallSite run) {
+  const auto describe = [&own] { return describe_round(own); };
+  const RoundSummary summary(own, digest_);
+  if (summary.state() == RoundState::kArrived) {
+    const MergeRequest& merge = *own.requests[static_cast<std::size_t>(own.present.id(0))];
+    group_.name_call(to_string(merge.type->kind), merge.site);
+  } else if (summary.state() == RoundState::kReturned) {
+    group_.name_call("the end of a run", run);
+  }
+  const std::vector<Bytes> summaries = round_unless_equal(summary.bytes(), describe);
+  switch (summaries.empty() ? summary.state() : RoundSummary::common_state(summaries)) {
+    case RoundState::kReturned:
+      close();
+      return false;
+    case RoundState::kArrived:
+      return true;
+    case RoundState::kMixed:
+      break;
+  }
+  // Some process differs: every process sees the difference, and tells all about its replicas.
+  return agree_on_descriptions(this->round(describe(), describe), round);
+}
+
+bool GroupMembers::agree_on_descriptions(const std::vector<Bytes>& descriptions,
+                                         std::uint64_t round) {
+  RunPicture all(replicas());
+  for (const Bytes& message : descriptions) all.add(message);
+  if (all.all_returned()) {
+    close();
+    return false;
+  }
+  std::optional<Failure> failure = all.failure(round);
+  if (!failure) return true;
+  // Every process has the same picture, and fails alike.
+  close();
+  complete(failure->report);
+  throw_error(std::move(failure->report));
+}
+
+std::vector<Bytes> GroupMembers::round(const Bytes& own, Describe describe) {
   const ProcessMessage message{Kind::kRound, number_, "run", {}, 0, -1, own, true};
-  return payloads_of(exchange(message, &describe));
+  return payloads_of(send(message, &describe));
 }
 
 // No process listens if all messages are those of a round.
-std::vector<Bytes> ProcessExchange::round_unless_equal(std::span<const std::byte> own,
-                                                       Describe describe) {
+std::vector<Bytes> GroupMembers::round_unless_equal(std::span<const std::byte> own,
+                                                    Describe describe) {
   require_open({});
   const ProcessMessage head{Kind::kRound, number_, "run", {}, 0, -1, {}, true};
   if (round_message_.empty()) {
@@ -235,19 +246,11 @@ std::vector<Bytes> ProcessExchange::round_unless_equal(std::span<const std::byte
   std::vector<Bytes> sent =
       ending_run_of([&] { return group_.gather_unless_equal(round_message_); });
   if (!sent.empty()) return payloads_of(understand(head, std::move(sent), &describe));
-  listens_.clear();
+  set_listeners({});
   return {};
 }
 
-std::vector<Bytes> ProcessExchange::values(const char* what, CallSite site, const Bytes& own) {
-  require_no_listener(what, site);
-  std::vector<Bytes> payloads = values_of_speakers(what, site, own);
-  require_no_listener(what, site);  // Before the first exchange of a run no listener is known.
-  return payloads;
-}
-
-std::vector<Bytes> ProcessExchange::values_of_speakers(const char* what, CallSite site,
-                                                       const Bytes& own) {
+std::vector<Bytes> GroupMembers::exchange(const char* what, CallSite site, const Bytes& own) {
   const bool in_run = state_ == State::kRunning;
   const ProcessMessage head{Kind::kValues, number_, what, site.file, site.line, -1, {}, in_run};
   require_open(site);
@@ -257,23 +260,28 @@ std::vector<Bytes> ProcessExchange::values_of_speakers(const char* what, CallSit
   return payloads_of(understand(head, std::move(sent), nullptr));
 }
 
+std::vector<Bytes> GroupMembers::exchange_about_file(const char* what, CallSite site,
+                                                     const Bytes& own) {
+  const ProcessGroup::FileWait wait(group_);
+  return exchange(what, site, own);
+}
+
 // In the exchange after a failure the failed process tells the reason.
-void ProcessExchange::exchange_parts(const std::exception_ptr& failure,
-                                     std::span<const SentPart> sent,
-                                     std::span<const ReceivedPart> received) {
+void GroupMembers::exchange_parts(const std::exception_ptr& failure, std::span<const SentPart> sent,
+                                  std::span<const ReceivedPart> received) {
   require_open({});
   const bool all_ready =
       ending_run_of([&] { return parts_->exchange_parts(failure == nullptr, sent, received); });
   if (all_ready) return;
   if (failure != nullptr) std::rethrow_exception(tell_failure(failure, -1, {}));
   const bool in_run = state_ == State::kRunning;
-  exchange({Kind::kValues, number_, "an exchange of parts", {}, 0, -1, {}, in_run});
+  send({Kind::kValues, number_, "an exchange of parts", {}, 0, -1, {}, in_run});
   throw_internal("a process is not ready, and tells no failure", {});
 }
 
-HeardExchange ProcessExchange::listen(const Bytes& answer, CallSite site) {
+HeardExchange GroupMembers::hear(const Bytes& answer, CallSite site) {
   std::vector<ProcessMessage> all =
-      exchange({Kind::kListen, number_, "run", site.file, site.line, -1, answer, true});
+      send({Kind::kListen, number_, "run", site.file, site.line, -1, answer, true});
   HeardExchange heard;
   heard.nobody_speaks = std::ranges::all_of(all, listens);
   heard.ends_transaction = speaker_of(all).transaction > 0;
@@ -283,12 +291,12 @@ HeardExchange ProcessExchange::listen(const Bytes& answer, CallSite site) {
   return heard;
 }
 
-std::exception_ptr ProcessExchange::tell_failure(const std::exception_ptr& thrown, int replica,
-                                                 CallSite site) noexcept {
+std::exception_ptr GroupMembers::tell_failure(const std::exception_ptr& thrown, int replica,
+                                              CallSite site) noexcept {
   if (is_closed()) return cause_of(thrown, failure_);
   std::exception_ptr told;
   try {
-    exchange({Kind::kFailed, number_, text_of(thrown), site.file, site.line, replica, {}});
+    send({Kind::kFailed, number_, text_of(thrown), site.file, site.line, replica, {}});
   } catch (...) {
     // The other processes have left, and hear of the failure from the group.
     told = std::current_exception();
@@ -299,6 +307,11 @@ std::exception_ptr ProcessExchange::tell_failure(const std::exception_ptr& throw
     failure_ = cause;
   }
   return cause;
+}
+
+GroupMembers& group_members(StrategyCore& core) {
+  check(!core.members().is_alone(), "an exchange of a process alone");
+  return static_cast<GroupMembers&>(core.members());
 }
 
 }  // namespace belfry::detail

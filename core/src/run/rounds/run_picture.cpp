@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "run/processes/run_picture.h"
+#include "run/rounds/run_picture.h"
 
 #include "belfry/detail/merge_request.h"
 #include "run/rounds/rendezvous.h"
@@ -98,22 +98,6 @@ RoundState RoundSummary::common_state(const std::vector<Bytes>& summaries) {
   }
   check(first != nullptr, "a round without replicas");
   return ByteReader(*first).get<RoundState>();
-}
-
-bool agree_on_round(ProcessExchange& processes, const std::vector<Bytes>& descriptions,
-                    std::uint64_t round) {
-  RunPicture all(processes.replicas());
-  for (const Bytes& message : descriptions) all.add(message);
-  if (all.all_returned()) {
-    processes.close();
-    return false;
-  }
-  std::optional<Failure> failure = all.failure(round);
-  if (!failure) return true;
-  // Every process has the same picture, and fails alike.
-  processes.close();
-  processes.complete(failure->report);
-  throw_error(std::move(failure->report));
 }
 
 RunPicture::RunPicture(int replicas)

@@ -18,8 +18,8 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
     unnamed_->reach(replica, request);
   }
   if (replica == present_.id(0)) {
-    const bool is_alone = core().processes() == nullptr;
-    std::shared_ptr<void> made = is_alone ? make() : make_with_processes(replica, request, make);
+    const bool is_alone = core().members().is_alone();
+    std::shared_ptr<void> made = is_alone ? make() : make_with_members(replica, request, make);
     if (auto* const witness = dynamic_cast<VariableWitness*>(&executor_)) witness->made(made.get());
     variables_.add(request, made);
     executor_.open(seekers_);
@@ -37,8 +37,8 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
 }
 
 // The processes exchange the variable while no replica runs: groups are for the caller's thread.
-std::shared_ptr<void> ReplicaRunner::make_with_processes(
-    int replica, const VariableRequest& request, FunctionRef<std::shared_ptr<void>()> make) {
+std::shared_ptr<void> ReplicaRunner::make_with_members(int replica, const VariableRequest& request,
+                                                       FunctionRef<std::shared_ptr<void>()> make) {
   make_ = &make;
   pause(replica, ReplicaState::Status::kMaking, request.site, maker_);
   if (make_failed_ != nullptr) std::rethrow_exception(std::exchange(make_failed_, nullptr));

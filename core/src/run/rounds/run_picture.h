@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/process_exchange.h"
-#include "run/processes/merge_digest.h"
+#include "belfry/detail/byte_stream.h"
+#include "run/rounds/merge_digest.h"
 #include "run/rounds/run_report.h"
 
 #include <array>
@@ -84,11 +84,5 @@ class RunPicture {
   std::map<std::tuple<MergeKind, std::string, std::uint32_t, bool>, MergeType> types_;
   std::set<std::pair<std::string, std::uint32_t>> identities_;
 };
-
-/// The outcome of a round, after the descriptions of all processes: whether the merge follows.
-/// Closes the exchanges if all replicas have returned, and if the round has failed. Throws: the
-/// failure of the round, in every process alike.
-bool agree_on_round(ProcessExchange& processes, const std::vector<Bytes>& descriptions,
-                    std::uint64_t round);
 
 }  // namespace belfry::detail

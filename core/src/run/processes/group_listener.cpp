@@ -6,20 +6,15 @@
 // the messages of the other processes tell what happens. Exchanges that combine values need no work
 // here. Rounds, new values of variables, questions for the components of a replica-local variable,
 // and files do.
-#include "run/processes/listening.h"
-
 #include "belfry/call_site.h"
-#include "belfry/detail/current_context.h"
+#include "belfry/detail/changed_components.h"
 #include "belfry/detail/distribute.h"
-#include "belfry/detail/first_value.h"
-#include "belfry/detail/process_exchange.h"
-#include "belfry/detail/process_listeners.h"
-#include "belfry/detail/process_transaction.h"
-#include "belfry/detail/process_work.h"
+#include "belfry/detail/initial_value.h"
+#include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
-#include "run/processes/run_picture.h"
-#include "run/rounds/exception_text.h"
-#include "run/rounds/leaving_run.h"
+#include "run/processes/group_members.h"
+#include "run/processes/process_files.h"
+#include "run/rounds/run_picture.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -34,15 +29,15 @@ namespace {
 
 class Listener {
  public:
-  Listener(StrategyCore& core, CallSite site)
-      : core_(core), processes_(*core.processes()), site_(site), files_(core, site) {}
+  Listener(StrategyCore& core, GroupMembers& processes, CallSite site)
+      : core_(core), processes_(processes), site_(site), files_(core, site) {}
 
   // If the run fails, every transaction fails, the innermost first.
   void listen() {
     try {
       while (!processes_.is_closed()) {
         const Bytes answer = std::exchange(answer_, Bytes());
-        const HeardExchange heard = processes_.listen(answer, site_);
+        const HeardExchange heard = processes_.hear(answer, site_);
         file_wait_.reset();
         hear(heard);
       }
@@ -66,7 +61,7 @@ class Listener {
       end_transaction(heard.kind == Kind::kFailed);
     } else if (heard.what == kBeginTransaction) {
       transactions_.push_back(core_.snapshots());
-      processes_.begin_transaction();
+      processes_.begin_heard_transaction();
     } else if (heard.what == kVariable) {
       hear_variable(heard.payloads);
     } else if (heard.what == kFirstValue) {
@@ -99,7 +94,7 @@ class Listener {
 
   void hear_descriptions(const std::vector<Bytes>& descriptions) {
     awaits_descriptions_ = false;
-    agree_on_round(processes_, descriptions, rounds_);
+    processes_.agree_on_descriptions(descriptions, rounds_);
   }
 
   void end_transaction(bool failed) {
@@ -153,7 +148,7 @@ class Listener {
   }
 
   StrategyCore& core_;
-  ProcessExchange& processes_;
+  GroupMembers& processes_;
   CallSite site_;
   Bytes answer_;  // In the next exchange.
   ListenersFiles files_;
@@ -166,26 +161,8 @@ class Listener {
 
 }  // namespace
 
-void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options) {
-  const StrategyCore::RunLock lock(core, options.site);
-  if (!lock.is_outermost()) core.require_one_process("a run inside a run", options.site);
-  core.statistics().runs += 1;
-  ProcessExchange& processes = *core.processes();
-  processes.begin_run();
-  try {
-    CurrentContext here = core.cross_context(cross);
-    const CurrentScope scope(here);
-    const SiteScope site(options.site);
-    Listener(core, options.site).listen();
-  } catch (...) {
-    const std::exception_ptr thrown = std::current_exception();
-    processes.tell_failure(thrown, -1, options.site);
-    processes.end_run();
-    core.last_failure() = report_of(thrown);
-    std::rethrow_exception(
-        leaving_run(thrown, &*core.last_failure(), core.backend().run_settings(), options.site));
-  }
-  processes.end_run();
+void GroupMembers::listen(StrategyCore& core, CallSite site) {
+  Listener(core, *this, site).listen();
 }
 
 }  // namespace belfry::detail

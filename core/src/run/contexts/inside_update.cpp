@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "run/variables/inside_update.h"
+#include "run/contexts/inside_update.h"
 
 #include "belfry/error.h"
 

@@ -4,38 +4,37 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/function_call.h"
+#include "belfry/detail/round_members.h"
 #include "belfry/detail/strategy_core.h"
 
 #include <exception>
 #include <functional>
-#include <optional>
 #include <type_traits>
 #include <vector>
 
 namespace belfry::detail {
 
-// The verb that a listening process understands.
-inline constexpr const char* kBeginTransaction = "transaction: the begin";
-
-/// A transaction of all processes: the variables of all processes keep their new components, or of
+/// A transaction of all members: the variables of all processes keep their new components, or of
 /// none (SEM-236).
-class ProcessTransaction {
+class Transaction {
  public:
-  /// Order: blocks the host if some process listens. Throws: as ProcessExchange::values.
-  ProcessTransaction(StrategyCore& core, CallSite site);
-  ProcessTransaction(const ProcessTransaction&) = delete;
-  ProcessTransaction& operator=(const ProcessTransaction&) = delete;
-  ~ProcessTransaction();
+  /// Order, Throws: as RoundMembers::begin_transaction.
+  Transaction(RoundMembers& members, CallSite site) : members_(members), site_(site) {
+    members_.begin_transaction(site_);
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() { members_.leave_transaction(); }
 
-  /// The function has returned. Order: blocks the host until the function has ended in all
-  /// processes. Throws: PeerFailedError if the function has thrown in another process;
-  /// MergeMismatchError, ProcessLostError.
-  void commit();
+  /// The function has returned. Order, Throws: as RoundMembers::end_transaction.
+  void commit() { members_.end_transaction(site_); }
   /// The function, or `commit`, has thrown. Order: as commit.
-  void fail(const std::exception_ptr& thrown) noexcept;
+  void fail(const std::exception_ptr& thrown) noexcept {
+    members_.end_failed_transaction(thrown, site_);
+  }
 
  private:
-  ProcessExchange& processes_;
+  RoundMembers& members_;
   CallSite site_;
 };
 
@@ -58,18 +57,13 @@ auto call_and(const F& fn, [[maybe_unused]] const End& end) {
 /// Calls `fn`. If `fn` throws, in whichever process, restores all variables.
 template <class F>
 auto restoring_on_failure(StrategyCore& core, const F& fn, CallSite site) {
-  std::optional<ProcessTransaction> common;
-  if (core.processes() != nullptr) [[unlikely]] {
-    common.emplace(core, site);
-  }
+  Transaction common(core.members(), site);
   const std::vector<std::function<void()>> undo = core.snapshots();
   try {
-    return call_and(fn, [&common] {
-      if (common) common->commit();
-    });
+    return call_and(fn, [&common] { common.commit(); });
   } catch (...) {
     for (const std::function<void()>& one : undo) one();
-    if (common) common->fail(std::current_exception());
+    common.fail(std::current_exception());
     throw;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "run/processes/merge_digest.h"
+#include "run/rounds/merge_digest.h"
 
 #include <cstddef>
 #include <cstring>

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/round_members.h"
+#include "belfry/error.h"
+#include "belfry/process_group.h"
+#include "belfry/process_parts.h"
+#include "run/processes/process_messages.h"
+#include "run/rounds/merge_digest.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace belfry::detail {
+
+// The verb at the begin of a transaction, for listening processes.
+inline constexpr const char* kBeginTransaction = "transaction: the begin";
+
+/// An exchange of a run, as heard by a process without replicas in the run.
+struct HeardExchange {
+  bool nobody_speaks = false;     ///< No process takes part.
+  bool ends_transaction = false;  ///< The processes end their innermost transaction.
+  ProcessMessage::Kind kind = ProcessMessage::Kind::kRound;
+  std::string what{};
+  std::vector<Bytes> payloads{};  ///< By process; empty for processes that listen.
+};
+
+/// The processes of a group as the members of the rounds of one strategy. In each exchange every
+/// process sends a message and gets all messages; all processes draw the same conclusion.
+class GroupMembers final : public RoundMembers {
+ public:
+  /// Tells the number of replicas of this process, and compares `options`. Order: blocks the host.
+  /// Throws: InvalidArgumentError (kInvalidArgument) in all processes if options differ; otherwise
+  /// as `exchange`.
+  GroupMembers(ProcessGroup& group, int replicas, const std::string& options, CallSite site);
+
+  ProcessGroup& group() const { return group_; }
+
+  void begin_run() override;
+  void end_run() override;
+  /// Whether all processes know the end of the run.
+  bool is_closed() const { return state_ == State::kClosed; }
+  /// The replicas of all processes have returned.
+  void close() { state_ = State::kClosed; }
+
+  bool agree(const RunFacts& own, std::uint64_t round, CallSite run) override;
+  /// The outcome of a round, after the descriptions of all processes, as agree. Closes the
+  /// exchanges if all replicas have returned, and if the round has failed.
+  bool agree_on_descriptions(const std::vector<Bytes>& descriptions, std::uint64_t round);
+  void listen(StrategyCore& core, CallSite site) override;
+  /// The next exchange of a run without replicas of this process. `answer` is for a message with a
+  /// question. Throws: as agree.
+  HeardExchange hear(const Bytes& answer, CallSite site);
+
+  using RoundMembers::exchange;
+  std::vector<Bytes> exchange(const char* what, CallSite site, const Bytes& own) override;
+  std::vector<Bytes> exchange_about_file(const char* what, CallSite site,
+                                         const Bytes& own) override;
+  /// The exchange of parts of the group; null if the group has none.
+  ProcessParts* parts() const { return parts_; }
+  /// Exchanges parts (SEM-220). `failure` is an exception of the work before the exchange, or null.
+  /// Throws: `failure` in this process, PeerFailedError in the others; as exchange.
+  void exchange_parts(const std::exception_ptr& failure, std::span<const SentPart> sent,
+                      std::span<const ReceivedPart> received);
+
+  using RoundMembers::tell_failure;
+  std::exception_ptr tell_failure(const std::exception_ptr& thrown, int replica,
+                                  CallSite site) noexcept override;
+
+  /// Notes a variable of the other processes alone (SEM-237), by its number.
+  void skip_variable(std::uint64_t number) { skipped_.push_back(number); }
+  bool has_skipped(std::uint64_t number) const;
+
+  void begin_transaction(CallSite site) override;
+  /// The begin of a transaction, as heard by a listening process.
+  void begin_heard_transaction() { ++transactions_; }
+  void end_transaction(CallSite site) override;
+  void end_failed_transaction(const std::exception_ptr& thrown, CallSite site) noexcept override;
+  void leave_transaction() noexcept override;
+
+  /// Gives each replica of a report its process, and the report texts of its own for places.
+  void complete(ErrorReport& report) const;
+  std::exception_ptr completed(std::exception_ptr thrown) const override;
+
+ private:
+  enum class State : std::uint8_t { kIdle, kRunning, kClosed };
+
+  using Describe = FunctionRef<Bytes()>;
+  // A round of a run: the payloads of all processes, in order of rank. `describe` gives the
+  // replicas of this process, for the report of a mismatch.
+  std::vector<Bytes> round(const Bytes& own, Describe describe);
+  // The same, but nothing if the payloads of all processes are equal to `own`.
+  std::vector<Bytes> round_unless_equal(std::span<const std::byte> own, Describe describe);
+  std::vector<ProcessMessage> send(const ProcessMessage& own, const Describe* describe = nullptr);
+  std::vector<ProcessMessage> make(const Bytes& own, CallSite site);
+  void require_open(CallSite site) const;
+  std::vector<ProcessMessage> understand(const ProcessMessage& own, std::vector<Bytes> sent,
+                                         const Describe* describe);
+  template <class F>
+  auto ending_run_of(const F& step) -> decltype(step());
+  void note_listeners(const std::vector<ProcessMessage>& all);
+  void note_transaction(const std::vector<ProcessMessage>& all);
+  void require_equal(const std::vector<ProcessMessage>& all, const Describe* describe);
+  [[noreturn]] void throw_peer_failed(const std::vector<ProcessMessage>& all) const;
+  std::string words_of(std::uint64_t strategy) const;
+  [[noreturn]] void throw_mismatch(const std::vector<ProcessMessage>& all,
+                                   const std::vector<Bytes>& rounds) const;
+
+  ProcessGroup& group_;
+  ProcessParts* parts_;
+  std::uint64_t number_;
+  MergeDigest digest_;
+  std::vector<std::uint64_t> skipped_;  // In ascending order.
+  Bytes round_message_;  // Of a round that is left out if equal: only its payload changes.
+  std::size_t round_head_ = 0;
+  State state_ = State::kIdle;
+  std::exception_ptr failure_{};  // Of the first failed exchange of this run; null if none failed.
+  int transactions_ = 0;          // The depth of the innermost.
+  int over_from_ = 0;  // All processes know the end of transactions from this depth; 0: of none.
+};
+
+/// The members of a strategy over several processes. Throws: InternalError for a process alone.
+GroupMembers& group_members(StrategyCore& core);
+
+}  // namespace belfry::detail

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The verbs of a process alone, and what all kinds of members share.
+#include "belfry/detail/round_members.h"
+
+#include "belfry/detail/distribute.h"
+#include "belfry/error.h"
+
+#include <string>
+
+namespace belfry::detail {
+
+void RoundMembers::listen(StrategyCore& /*core*/, CallSite site) { throw_nobody_takes_part(site); }
+
+std::vector<Bytes> RoundMembers::exchange(const char* /*what*/, CallSite /*site*/,
+                                          const Bytes& own) {
+  return {own};
+}
+
+std::vector<Bytes> RoundMembers::exchange_about_file(const char* what, CallSite site,
+                                                     const Bytes& own) {
+  return exchange(what, site, own);
+}
+
+std::exception_ptr RoundMembers::tell_failure(const std::exception_ptr& thrown, int /*replica*/,
+                                              CallSite /*site*/) noexcept {
+  return thrown;
+}
+
+void RoundMembers::begin_transaction(CallSite /*site*/) {}
+void RoundMembers::end_transaction(CallSite /*site*/) {}
+void RoundMembers::end_failed_transaction(const std::exception_ptr& /*thrown*/,
+                                          CallSite /*site*/) noexcept {}
+
+std::vector<Bytes> RoundMembers::exchange(const char* what, CallSite site, WriteMessage write) {
+  ByteWriter out;
+  try {
+    write(out);
+  } catch (...) {
+    tell_failure(site);
+    throw;
+  }
+  return exchange(what, site, out.bytes());
+}
+
+std::vector<Bytes> RoundMembers::exchange_of_all(const char* what, CallSite site,
+                                                 const Bytes& own) {
+  require_no_listener(what, site);
+  std::vector<Bytes> messages = exchange(what, site, own);
+  require_no_listener(what, site);  // Before the first exchange of a run no listener is known.
+  return messages;
+}
+
+std::vector<Bytes> RoundMembers::exchange_to_compare(const char* what, CallSite site,
+                                                     WriteMessage write) {
+  if (is_alone()) return {};
+  std::vector<Bytes> messages = exchange(what, site, write);
+  const Bytes& first = messages[static_cast<std::size_t>(first_speaker())];
+  const bool same = std::ranges::all_of(
+      messages, [&](const Bytes& message) { return message.empty() || message == first; });
+  if (same) messages.clear();
+  return messages;
+}
+
+int RoundMembers::first_speaker() const {
+  const auto speaker = std::ranges::find(listens_, false);
+  if (speaker == listens_.end()) return process_of(0);
+  return static_cast<int>(speaker - listens_.begin());
+}
+
+std::vector<int> RoundMembers::replicas_of(bool listeners) const {
+  std::vector<int> replicas;
+  for (int replica = 0; replica < this->replicas(); ++replica) {
+    if (is_listener(process_of(replica)) == listeners) replicas.push_back(replica);
+  }
+  return replicas;
+}
+
+Participants RoundMembers::replicas_of_speakers() const {
+  if (!has_listeners()) return Participants(replicas());
+  return {replicas(), replicas_of(false)};
+}
+
+void RoundMembers::require_no_listener(const char* what, CallSite site) const {
+  const auto listener = std::ranges::find(listens_, true);
+  if (listener == listens_.end()) return;
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         std::string(what) + " in a run in which no replica of process " +
+                             std::to_string(listener - listens_.begin()) +
+                             " takes part is not available yet",
+                         "make the call outside of the run, or let a replica of every process take "
+                         "part",
+                         site);
+}
+
+void RoundMembers::refuse_processes(const char* what, CallSite site) {
+  throw UnsupportedError(
+      ErrorCode::kUnsupported, std::string(what) + " is not available over several processes yet",
+      "docs/processes.md lists what is: runs, merges, and verbs of host values", site);
+}
+
+}  // namespace belfry::detail
