@@ -19,6 +19,8 @@ import tree
 # The folders of core/src and their layers.
 LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "cluster": 1, "values": 2,
           "collectives": 3, "run": 4, "input": 5, "strategies": 5}
+# The folders of core/src/run, in the same way.
+RUN = {"contexts": 0, "rounds": 1, "processes": 2, "variables": 3, "verbs": 3}
 BACKENDS_SEE = 1  # The highest layer that backends may include.
 BACKENDS = ("sim", "cuda")
 EXTRAS = ("files", "mpi", "to" + "wer")  # Libraries beside core, for users alone.
@@ -122,14 +124,23 @@ class Include:
         return ""
 
 
+def fault_in_run(name, included):
+    """Returns what is wrong with an include between folders of core/src/run, or nothing."""
+    own = RUN.get(name.removeprefix("core/src/run/").split("/")[0], max(RUN.values()))
+    folder = included.removeprefix("run/").split("/")[0]
+    if name.startswith("core/src/run/") and RUN.get(folder, 0) > own:
+        return f"a lower folder of core/src/run includes {included}"
+    return ""
+
+
 def fault_of(name, included, layer_of):
     """Returns what is wrong with an include, or nothing."""
     folder = included.split("/")[0]
     if folder == "belfry":
         return Include(name, included.removeprefix("belfry/"), layer_of).fault()
     if folder in LAYERS and name.startswith("core/src/"):
-        return "" if tree.is_test(name) else Include(name, included, layer_of).fault_of_layer(
-            LAYERS[folder], included)
+        of_layer = Include(name, included, layer_of).fault_of_layer(LAYERS[folder], included)
+        return "" if tree.is_test(name) else of_layer or fault_in_run(name, included)
     wrong = any(re.match(party, included) and not re.match(allowed, name)
                 for party, allowed in THIRD_PARTIES)
     return f"<{included}> does not belong here" if wrong else ""
