@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a copy of a file that contains the faults of several patches, each behind a guard.
 
-A patch has some words, a line `--- a/FILE` and the hunks, as in a unified diff; a line @@ is between
-two hunks. The removed lines of a hunk must be whole statements, and so must the added lines, because
-the copy has both:
+A patch has some words, a line `--- a/FILE` and the hunks, as in a unified diff; a line @@ is
+between two hunks. The removed lines of a hunk must be whole statements, and so must the added
+lines, because the copy has both:
 
     if (::belfry::testing::planted("NAME OF THE PATCH")) {
       added lines
