@@ -80,38 +80,6 @@ TEST(CapturedTensors, ArgumentsAreNoFinding) {
   });
 }
 
-TEST(CapturedTensors, DifferencesAreFound) {
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        const auto weight = strategy.mirrored_variable(zeros());
-        strategy.run([&](ReplicaContext& replica) {
-          const auto gradient = tensor_of(replica);
-          replica.merge_call([&weight, gradient](CrossReplicaContext& cross) {
-            cross.update(
-                weight, [](Weights& w, const Weights& g) { w = w - g; }, cross.broadcast(gradient));
-          });
-        });
-        return strategy.read(weight).to_host();
-      },
-      kFirstMerge);
-}
-
-// No code reads the result: the devices finish their work in any case.
-TEST(CapturedTensors, DifferencesInUnreadResultsAreFound) {
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        const auto weight = strategy.mirrored_variable(zeros());
-        strategy.run([&](ReplicaContext& replica) {
-          const auto gradient = tensor_of(replica);
-          replica.merge_call([&weight, gradient](CrossReplicaContext& cross) {
-            cross.update(
-                weight, [](Weights& w, const Weights& g) { w = w - g; }, cross.broadcast(gradient));
-          });
-        });
-      },
-      kFirstMerge);
-}
-
 // With a fixed schedule no stream works before the program has ended.
 TEST(CapturedTensors, DifferencesAreFoundAtTheMergeOfTheWork) {
   expect_found(

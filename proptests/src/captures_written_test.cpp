@@ -7,7 +7,6 @@
 
 #include <array>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -196,25 +195,17 @@ TEST(Writes, ThatMoveFromACaptureAreFound) {
 
 // An exception is a result, too.
 TEST(Writes, ThatMakeTheBodyThrowAreFound) {
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        strategy.run([](ReplicaContext& replica) {
-          const int own = replica.replica_id();
-          replica.merge_call([own](CrossReplicaContext&) {
-            if (own == 2) throw std::out_of_range("label 12");
-          });
-        });
-      },
-      kFirstMerge, 2);
-  const auto report = finding({.devices = 3}, [](MirroredStrategy& strategy) {
+  const auto body = [](MirroredStrategy& strategy) {
     strategy.run([](ReplicaContext& replica) {
       const int own = replica.replica_id();
       replica.merge_call([own](CrossReplicaContext&) {
         if (own == 2) throw std::out_of_range("label 12");
       });
     });
-  });
-  EXPECT_EQ(report->replicas.back().what, "with its functions the body throws label 12");
+  };
+  expect_found(body, kFirstMerge, 2);
+  EXPECT_EQ(finding({.devices = 3}, body)->replicas.back().what,
+            "with its functions the body throws label 12");
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "belfry/testing/asserts.h"
 #include "captures_support_test.h"
 
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -52,24 +51,6 @@ TEST(CompareFunctions, NamesTheLineOfTheMergeAndTheFormToWrite) {
     EXPECT_EQ(report.expected, "the same values whichever replica's functions the merges take");
     EXPECT_THAT(report.hint, HasSubstr("bring captured values as arguments of the merge"));
   }
-}
-
-TEST(CompareFunctions, LetsTheFirstProgramOfTheReadmePass) {
-  expect_none(
-      [](MirroredStrategy& strategy) {
-        auto weight = strategy.mirrored_variable(10.0);
-        return strategy.run([&](ReplicaContext& replica) {
-          const double gradient = 1.0 + replica.replica_id();
-          replica.merge_call(
-              [&](CrossReplicaContext& cross, const PerReplica<double>& gradients) {
-                const auto mean = cross.reduce(ReduceOp::kMean, gradients);
-                cross.update(weight, [](double& w, double m) { w -= m; }, mean);
-              },
-              gradient);
-          return weight.on(replica) * gradient;
-        });
-      },
-      2);
 }
 
 TEST(CompareFunctions, RunsReplica0sFunctionsTwiceAndEveryOtherReplicasOnce) {
