@@ -14,7 +14,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace belfry::testing::algorithm_contract_test {
 namespace {

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -28,7 +29,6 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::MatchesRegex;
 
 template <class S>
 ContractResult result_of(const char* id) {
@@ -75,89 +75,38 @@ std::set<std::string> not_judged(const std::string& broken) {
   return ids;
 }
 
-TEST(WrongStrategies, ThatForgetAReplicaInReductionsBreakCReduce) {
+TEST(WrongStrategies, BreakTheContractOfTheirMistake) {
   expect_broken<ForgetfulReduce>("C-reduce", "sum of host rows of float32 gave replica 0 [");
-}
-
-TEST(WrongStrategies, ThatDivideByAnotherNumberBreakCReduceForMeansAlone) {
   expect_broken<WrongMean>("C-reduce", "mean of host rows of float32 gave replica 0 [");
   expect_broken<WrongMean>("C-upd", "after an assignment by mean is [");
-}
-
-TEST(WrongStrategies, ThatReduceInAnotherOrderBreakCReduce) {
   expect_broken<DropsOrder>("C-reduce", " gave replica 0 [");
   expect_broken<AlwaysReplicaOrder>("C-reduce", " gave replica 0 [");
-}
-
-TEST(WrongStrategies, ThatReduceSomeValuesWrongBreakCReduce) {
-  expect_broken<WrongLeaves<OfBFloat16>>("C-reduce",
-                                         "sum of host rows of bfloat16 gave replica 0 [");
-  expect_broken<WrongLeaves<OfInt64>>("C-reduce", "sum of host rows of int64 gave replica 0 [");
-  expect_broken<WrongLeaves<Long>>("C-reduce", "sum of host rows of float32 gave replica 0 [");
+  expect_broken<WrongLeaves<is_bfloat16>>("C-reduce",
+                                          "sum of host rows of bfloat16 gave replica 0 [");
+  expect_broken<WrongLeaves<is_int64>>("C-reduce", "sum of host rows of int64 gave replica 0 [");
+  expect_broken<WrongLeaves<is_long>>("C-reduce", "sum of host rows of float32 gave replica 0 [");
   expect_broken<FirstLeaves>("C-reduce", "sum of nests gave another nest");
-}
-
-TEST(WrongStrategies, ThatCannotReduceSomeValuesBreakCReduce) {
-  expect_broken<RefusesLeaves<Empty>>("C-reduce", "it threw no such leaves, please");
-  expect_broken<RefusesLeaves<OfRankTwo>>("C-reduce", "it threw no such leaves, please");
-}
-
-TEST(WrongStrategies, ThatAcceptMeansOfIntegersBreakCReduce) {
+  expect_broken<RefusesLeaves<is_empty>>("C-reduce", "it threw no such leaves, please");
+  expect_broken<RefusesLeaves<is_of_rank_two>>("C-reduce", "it threw no such leaves, please");
   expect_broken<AcceptsIntegerMean>("C-reduce", "MEAN over tensors of int32 was accepted");
-}
-
-TEST(WrongStrategies, ThatBroadcastSomeValuesWrongBreakCBcast) {
   expect_broken<ShortBroadcast>("C-bcast", "a broadcast of float64 gave replica 0 [");
-}
-
-TEST(WrongStrategies, ThatCountTheAbsentBreakCInput) {
   expect_broken<CountsTheAbsent>("C-input", "the means over those who take part in step ");
-}
-
-TEST(WrongStrategies, ThatKeepAStaleTensorBreakCBcast) {
   expect_broken<StaleBroadcast>("C-bcast", "a broadcast of float32 gave replica ");
-}
-
-TEST(WrongStrategies, ThatAskTheInitialiserEverywhereBreakCInit) {
   expect_broken<InitialiserEverywhere>("C-init",
                                        "component 1 of 2 of a new variable on the host is [");
-}
-
-TEST(WrongStrategies, ThatPassAComponentOverBreakCUpd) {
   expect_broken<SkippingUpdate>("C-upd", "BF-007 a strategy left component 1 of variable ");
-}
-
-TEST(WrongStrategies, ThatMergeTwiceBreakCMerge) {
   expect_broken<MergeTwice>("C-merge", "BF-007 a strategy carried out one merge_call twice");
-}
-
-TEST(WrongStrategies, ThatDoNotRunBreakCRun) {
   expect_broken<RunOnce>("C-run", "BF-007 a strategy carried out one run not at all");
-}
-
-TEST(WrongStrategies, ThatMoveVariablesBreakCDest) {
   expect_broken<MovingVariables>("C-dest",
                                  "a variable lives on other devices than parameter_devices() says");
-}
-
-TEST(WrongStrategies, ThatTakeOtherDevicesThanTheOptionsNameBreakCRun) {
   expect_broken<IgnoresDevices>("C-run", "the device of replica 0 is ");
   expect_broken<ReversesDevices>("C-run", "the device of replica 0 is ");
-}
-
-TEST(WrongStrategies, ThatTryAgainWhatThrewBreakCFail) {
   expect_broken<RetriesUpdates>("C-fail", "with a fault: the program ended well, where the model");
-}
-
-TEST(WrongStrategies, ThatForgetWhoseComponentsAreBreakCLocal) {
   expect_broken<ReversesComponents>("C-local", " after its replica wrote it, not [");
   expect_broken<ReducesInPlace>("C-local", " after it was read, not [");
   expect_broken<CopiesUpdates>(
       "C-local", "BF-007 a strategy copied component 0 of replica-local host in an update");
   expect_broken<AddsToTheLast>("C-local", "saving a replica-local sum gave [");
-}
-
-TEST(WrongStrategies, ThatKeepVariablesElsewhereBreakCDest) {
   expect_broken<LendsStorage>("C-dest", "sees a variable on another device than its own");
   expect_broken<EmptyCopies>("C-dest", "update_non_slot handed over another value");
   expect_broken<CrowdedVariables>("C-dest", " is named twice");
@@ -210,24 +159,33 @@ class NotesRuns final : public Strategy {
   std::set<std::uint32_t>& lines_;
 };
 
-class NotesRunsFactory final : public StrategyFactory {
+// The strategies that a function makes, with as many replicas as promised or not.
+class MadeBy final : public StrategyFactory {
  public:
-  explicit NotesRunsFactory(std::set<std::uint32_t>& lines) : lines_(lines) {}
-  std::string_view name() const override { return "noting runs"; }
+  using Make = std::function<std::unique_ptr<Strategy>(Backend&, const StrategyOptions&)>;
+
+  explicit MadeBy(Make make, ReplicaDevices promised = ReplicaDevices::kEach)
+      : make_(std::move(make)), promised_(promised) {}
+  std::string_view name() const override { return "the wrong one"; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
-    return std::make_unique<NotesRuns>(backend, options, lines_);
+    return make_(backend, options);
   }
+  ReplicaDevices replica_devices() const override { return promised_; }
 
  private:
-  std::set<std::uint32_t>& lines_;
+  Make make_;
+  ReplicaDevices promised_;
 };
 
 // Hooks do not see the arguments of replicas: no strategy can break that part of the contract. The
 // test checks instead that the contract calls `run` in three places.
 TEST(Contracts, HandOverShapesArgumentsAndDatasetsInCInput) {
   std::set<std::uint32_t> lines;
-  const ContractResult result = check_contract("C-input", NotesRunsFactory(lines),
-                                               backend_factory(), {.cases = 20, .seed = 1});
+  const MadeBy strategies([&](Backend& backend, const StrategyOptions& options) {
+    return std::make_unique<NotesRuns>(backend, options, lines);
+  });
+  const ContractResult result =
+      check_contract("C-input", strategies, backend_factory(), {.cases = 20, .seed = 1});
   EXPECT_TRUE(result.kept) << result.message;
   EXPECT_EQ(lines.size(), 3U);
 }
@@ -303,7 +261,7 @@ TEST(Contracts, OfLossyStrategiesTakeATolerance) {
   // A tolerance hides no larger mistake, and no mistake of integers.
   const StrategyOf<ForgetfulReduce> forgetful("forgetful", {.tolerance = 0x1p-8});
   EXPECT_FALSE(check_contract("C-reduce", forgetful, backend_factory(), options).kept);
-  const StrategyOf<WrongLeaves<OfInt64>> integers("wrong integers", {.tolerance = 0x1p-8});
+  const StrategyOf<WrongLeaves<is_int64>> integers("wrong integers", {.tolerance = 0x1p-8});
   EXPECT_THAT(check_contract("C-reduce", integers, backend_factory(), options).message,
               HasSubstr("sum of host rows of int64 gave replica 0 ["));
   const StrategyOf<WrongMean> wrong("wrong mean", {.tolerance = 0x1p-8});
@@ -343,23 +301,14 @@ TEST(Contracts, OfOneReplicaSayWhatTheyLeaveOut) {
 
 // A factory that promises a single replica must make strategies with a single replica, and vice
 // versa.
-class WrongCount final : public StrategyFactory {
- public:
-  explicit WrongCount(ReplicaDevices promised) : promised_(promised) {}
-  std::string_view name() const override { return "the wrong one"; }
-  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
-    if (promised_ == ReplicaDevices::kEach) return OneDeviceFactory().make(backend, options);
-    return std::make_unique<MirroredStrategy>(backend, options);
-  }
-  ReplicaDevices replica_devices() const override { return promised_; }
-
- private:
-  ReplicaDevices promised_;
-};
-
 TEST(Contracts, HoldFactoriesToTheReplicasTheyPromise) {
   const auto message = [](ReplicaDevices promised, const char* id) {
-    const WrongCount strategies(promised);
+    const MadeBy strategies(
+        [promised](Backend& backend, const StrategyOptions& options) -> std::unique_ptr<Strategy> {
+          if (promised == ReplicaDevices::kEach) return OneDeviceFactory().make(backend, options);
+          return std::make_unique<MirroredStrategy>(backend, options);
+        },
+        promised);
     return check_contract(id, strategies, backend_factory(), {.cases = 40, .seed = 1}).message;
   };
   EXPECT_THAT(message(ReplicaDevices::kEach, "C-run"),
@@ -372,24 +321,15 @@ TEST(Contracts, HoldFactoriesToTheReplicasTheyPromise) {
               HasSubstr("there are 2 replicas, and one was promised"));
 }
 
-class CountingFactory final : public StrategyFactory {
- public:
-  explicit CountingFactory(int& made) : made_(made) {}
-  std::string_view name() const override { return "counting"; }
-  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
-    ++made_;
-    return std::make_unique<MirroredStrategy>(backend, options);
-  }
-
- private:
-  int& made_;
-};
-
 // ctest runs the test with and without RC_PARAMS.
 TEST(Contracts, TryAsManyCasesAsWereAskedFor) {
   const auto cases = [](const ContractOptions& options) {
     int made = 0;
-    check_contract("C-dest", CountingFactory(made), backend_factory(), options);
+    const MadeBy strategies([&](Backend& backend, const StrategyOptions& asked) {
+      ++made;
+      return std::make_unique<MirroredStrategy>(backend, asked);
+    });
+    check_contract("C-dest", strategies, backend_factory(), options);
     return made;
   };
   EXPECT_EQ(cases({.cases = 4}), 4);
