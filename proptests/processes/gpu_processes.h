@@ -6,6 +6,7 @@
 #include "belfry/cuda/backend.h"
 #include "belfry/sim/driver.h"
 #include "belfry/testing/thread_group.h"
+#include "processes/forwarding_group.h"
 
 #include <chrono>
 #include <functional>
@@ -53,25 +54,5 @@ inline void on_gpu_processes(
     body(process);
   });
 }
-
-/// Hands all calls on. Children count calls, or fail.
-class ForwardingGroup : public ProcessGroup {
- public:
-  explicit ForwardingGroup(ProcessGroup& group) : group_(group) {}
-
-  int rank() const override { return group_.rank(); }
-  int size() const override { return group_.size(); }
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    return group_.gather(bytes);
-  }
-  std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override {
-    return group_.broadcast(bytes, from);
-  }
-  std::string host_name(int process) const override { return group_.host_name(process); }
-  GroupHealth health() override { return group_.health(); }
-
- private:
-  ProcessGroup& group_;
-};
 
 }  // namespace belfry::testing

@@ -13,11 +13,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace belfry::testing {
@@ -62,50 +60,6 @@ TEST(GpuProcesses, AddTheTensorsOfAllReplicas) {
       EXPECT_EQ(machine.reports(), Texts{});
       EXPECT_EQ(machine.alive(), Texts{});
     }
-  }
-}
-
-// The mean of 1 to n is (n + 1) / 2; bfloat16 has these numbers.
-TEST(GpuProcesses, DivideByAllReplicas) {
-  testing::asserts("SEM-215", "SEM-31");
-  for (const auto& gpus : kMachines) {
-    const sim::SimulatedDriver machine({.gpus = 6});
-    const GpuProcesses processes{.gpus = gpus};
-    const float mean = static_cast<float>(processes.replicas() + 1) / 2;
-    on_gpu_processes(processes, [&](GpuProcess& process) {
-      process.strategy.run([&](ReplicaContext& replica) {
-        const float own = 1.0F + static_cast<float>(replica.replica_id());
-        const auto wide = Tensor<double>::full({2}, own);
-        const auto narrow = Tensor<BFloat16>::full({2}, BFloat16(own));
-        EXPECT_THAT(replica.all_reduce(ReduceOp::kMean, wide).to_host(), Each(mean));
-        for (const BFloat16 element : replica.all_reduce(ReduceOp::kMean, narrow).to_host()) {
-          EXPECT_EQ(static_cast<float>(element), mean);
-        }
-      });
-    });
-    EXPECT_EQ(machine.reports(), Texts{});
-  }
-}
-
-TEST(GpuProcesses, ReduceInMergeFunctions) {
-  testing::asserts("SEM-215", "SEM-153");
-  for (const auto& gpus : kMachines) {
-    const sim::SimulatedDriver machine({.gpus = 6});
-    const GpuProcesses processes{.gpus = gpus};
-    const int n = processes.replicas();
-    on_gpu_processes(processes, [&](GpuProcess& process) {
-      const auto merge = [](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& values) {
-        return cross.reduce(ReduceOp::kSum, values);
-      };
-      const auto sums = process.strategy.run([&](ReplicaContext& replica) {
-        const Tensor<float> sum = replica.merge_call(merge, value_of(replica));
-        EXPECT_EQ(sum.placement(), replica.placement());
-        return sum.to_host();
-      });
-      for (const std::vector<float>& sum : sums) EXPECT_EQ(sum, sums_of(n));
-      EXPECT_EQ(process.backend.statistics().nccl_collectives, 1U);
-    });
-    EXPECT_EQ(machine.reports(), Texts{});
   }
 }
 

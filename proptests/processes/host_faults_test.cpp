@@ -8,6 +8,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/each_place.h"
+#include "processes/forwarding_group.h"
 #include "processes/hosts.h"
 #include "processes/process_program.h"
 #include "words/temporary_folder_test.h"
@@ -33,19 +34,18 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 // Counts the calls of a group. A call may throw in place of an exchange.
-class MeteredGroup final : public ProcessGroup {
+class MeteredGroup final : public ForwardingGroup {
  public:
-  MeteredGroup(ProcessGroup& inner, int throws_at) : inner_(inner), throws_at_(throws_at) {}
+  MeteredGroup(ProcessGroup& inner, int throws_at)
+      : ForwardingGroup(inner), throws_at_(throws_at) {}
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     count();
-    return inner_.gather(bytes);
+    return ForwardingGroup::gather(bytes);
   }
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override {
     count();
-    return inner_.broadcast(bytes, from);
+    return ForwardingGroup::broadcast(bytes, from);
   }
   int calls() const { return calls_; }
 
@@ -54,7 +54,6 @@ class MeteredGroup final : public ProcessGroup {
     if (++calls_ == throws_at_) throw PlannedFault("no network");
   }
 
-  ProcessGroup& inner_;
   int throws_at_;
   int calls_ = 0;
 };

@@ -8,6 +8,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/each_place.h"
 #include "belfry/testing/thread_group.h"
+#include "processes/forwarding_group.h"
 #include "processes/hosts.h"
 #include "processes/two_processes.h"
 
@@ -57,27 +58,22 @@ TEST(Processes, SayWhereTheReplicaOfAnotherProcessIs) {
 }
 
 // Counts the calls of a group, and their bytes.
-class CountedGroup final : public ProcessGroup {
+class CountedGroup final : public ForwardingGroup {
  public:
-  explicit CountedGroup(ProcessGroup& group) : group_(group) {}
+  using ForwardingGroup::ForwardingGroup;
 
-  int rank() const override { return group_.rank(); }
-  int size() const override { return group_.size(); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     ++calls;
     most_bytes = std::max(most_bytes, bytes.size());
-    return group_.gather(bytes);
+    return ForwardingGroup::gather(bytes);
   }
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override {
     ++calls;
-    return group_.broadcast(bytes, from);
+    return ForwardingGroup::broadcast(bytes, from);
   }
 
   int calls = 0;
   std::size_t most_bytes = 0;
-
- private:
-  ProcessGroup& group_;
 };
 
 TEST(Processes, ExchangeAFewBytesForAMergeWithoutData) {

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/process_group.h"
+#include "processes/forwarding_group.h"
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 /// Groups with a mistake each: the contracts must notice the mistake. A wrong group makes the calls
@@ -14,23 +13,16 @@
 namespace belfry::testing {
 
 /// Base of wrong groups, without a mistake: hands all messages on.
-class WrongGroup : public ProcessGroup {
+class WrongGroup : public ForwardingGroup {
  public:
-  explicit WrongGroup(ProcessGroup& right) : right_(right) {}
+  explicit WrongGroup(ProcessGroup& right) : ForwardingGroup(right), right_(right) {}
 
-  int rank() const override { return right_.rank(); }
-  int size() const override { return right_.size(); }
-  std::string host_name(int process) const override { return right_.host_name(process); }
-  GroupHealth health() override { return right_.health(); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     return changed(right_.gather(bytes));
   }
   std::vector<std::vector<std::byte>> gather_unless_equal(
       std::span<const std::byte> bytes) override {
     return changed(right_.gather_unless_equal(bytes));
-  }
-  std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override {
-    return right_.broadcast(bytes, from);
   }
 
  protected:
