@@ -5,8 +5,8 @@
 // says.
 #include "suites/masked_values.h"
 #include "suites/property.h"
+#include "suites/shared_examples.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -19,8 +19,6 @@ namespace belfry::testing::input_props {
 namespace {
 
 using Ints = std::vector<int>;
-using Shares =
-    std::vector<std::optional<Ints>>;  // Of a step; empty for a replica that takes no part.
 
 struct InputCase {
   BackendRequest backend;
@@ -31,7 +29,11 @@ struct InputCase {
   BatchSplit split = BatchSplit::kEvenSizes;
   int prefetch = 0;
 
-  bool by_sizes() const { return known_size && split == BatchSplit::kEvenSizes; }
+  SharedExamples shared() const {
+    const bool by_sizes = known_size && split == BatchSplit::kEvenSizes;
+    return {examples, batch, by_sizes ? Sharing::kByRow : Sharing::kInParts, policy,
+            backend.devices};
+  }
   DistributeOptions options() const {
     return {.end_of_data = policy, .prefetch = prefetch, .split = split};
   }
@@ -62,58 +64,10 @@ rc::Gen<InputCase> input_case() {
       rc::gen::set(&InputCase::prefetch, up_to(3)));
 }
 
-// The step and the replica of example `index`, by arithmetic alone.
-struct Place {
-  int step;
-  int replica;
-};
-Place place_of(const InputCase& drawn, int index) {
-  const int step = index / drawn.batch;
-  const int row = index % drawn.batch;
-  const int replicas = drawn.backend.devices;
-  if (drawn.by_sizes()) {
-    // The first `larger` replicas have an additional row.
-    const int size = drawn.batch / replicas;
-    const int larger = drawn.batch % replicas;
-    const int of_larger = larger * (size + 1);
-    return {step, row < of_larger ? row / (size + 1) : larger + (row - of_larger) / size};
-  }
-  const int rows = std::min(drawn.batch, drawn.examples - step * drawn.batch);
-  return {step, row / ((rows + replicas - 1) / replicas)};
-}
-
-// The expected steps.
-std::vector<Shares> expected_steps(const InputCase& drawn) {
-  const auto replicas = static_cast<std::size_t>(drawn.backend.devices);
-  std::vector<Shares> steps;
-  for (int index = 0; index < drawn.examples; ++index) {
-    const Place place = place_of(drawn, index);
-    steps.resize(static_cast<std::size_t>(place.step) + 1, Shares(replicas));
-    std::optional<Ints>& share =
-        steps[static_cast<std::size_t>(place.step)][static_cast<std::size_t>(place.replica)];
-    if (!share) share = Ints();
-    share->push_back(index);
-  }
-  if (drawn.policy == EndOfData::kPadWithEmpties) {
-    for (Shares& step : steps) {
-      for (std::optional<Ints>& share : step) share = share.value_or(Ints());
-    }
-  }
-  const bool is_partial =
-      drawn.by_sizes()
-          ? drawn.examples % drawn.batch != 0
-          : !steps.empty() && std::count(steps.back().begin(), steps.back().end(), std::nullopt);
-  if (is_partial && drawn.policy == EndOfData::kDropPartialStep) steps.pop_back();
-  return steps;
-}
-
 // Whether dropping is refused: batches in the middle leave replicas without examples.
 bool is_refused(const InputCase& drawn) {
-  if (drawn.policy != EndOfData::kDropPartialStep) return false;
-  if (drawn.by_sizes()) return drawn.batch < drawn.backend.devices;
-  const int part = (drawn.batch + drawn.backend.devices - 1) / drawn.backend.devices;
-  const int used = (drawn.batch + part - 1) / part;
-  return used < drawn.backend.devices && (drawn.known_size || drawn.examples > drawn.batch);
+  return drawn.policy == EndOfData::kDropPartialStep && drawn.shared().leaves_some_out() &&
+         (drawn.known_size || drawn.examples > drawn.batch);
 }
 
 class Input : public Property {
@@ -150,7 +104,7 @@ TEST_F(Input, ExamplesArriveOnceInOrderOrAreDroppedByPolicy) {
       RC_ASSERT_THROWS_AS(read(), InvalidArgumentError);
     } else {
       read();
-      RC_ASSERT(steps == expected_steps(drawn));
+      RC_ASSERT(steps == drawn.shared().steps());
     }
   });
 }
@@ -174,7 +128,7 @@ TEST_F(Input, ReachesTheReplicasThatItIsFor) {
                            return std::pair(Tensor<float>::full({2}, static_cast<float>(i)), i);
                          })
                          .batch(drawn.batch));
-    const std::vector<Shares> expected = expected_steps(drawn);
+    const std::vector<Shares> expected = drawn.shared().steps();
     std::size_t at = 0;
     for (const auto& step : strategy.distribute_dataset(dataset, drawn.options())) {
       RC_ASSERT(at < expected.size());

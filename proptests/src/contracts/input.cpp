@@ -7,8 +7,8 @@
 #include "belfry/testing/nest_shapes.h"
 #include "belfry/testing/tensors.h"
 #include "contracts/contract_case.h"
+#include "suites/shared_examples.h"
 
-#include <algorithm>
 #include <optional>
 #include <ostream>
 #include <tuple>
@@ -68,7 +68,6 @@ void check_arguments(ContractFixture& fixture, std::uint64_t seed) {
   }
 }
 
-enum class Sharing { kByRow, kInParts, kByElement };
 constexpr const char* kSharings[] = {"shared out", "of unknown size", "one a replica"};
 
 // The numbers from 0 on, in batches, distributed in three ways.
@@ -78,6 +77,8 @@ struct Feed {
   Sharing sharing = Sharing::kByRow;
   EndOfData policy = EndOfData::kMaskReplicas;
   int prefetch = 0;
+
+  SharedExamples to(int replicas) const { return {examples, batch, sharing, policy, replicas}; }
 };
 void showValue(const Feed& feed, std::ostream& out) {
   out << feed.examples << " examples in batches " << kSharings[static_cast<int>(feed.sharing)]
@@ -98,56 +99,6 @@ Feed draw_feed() {
                                             EndOfData::kDropPartialStep)),
               rc::gen::set(&Feed::prefetch, up_to(2)))
               .as("dataset");
-}
-
-// The numbers of each replica in a step; empty for a replica that takes no part.
-using Shares = std::vector<std::optional<std::vector<int>>>;
-
-// The step and the replica of example `index` (SEM-95).
-std::pair<int, int> place_of(const Feed& feed, int index, int replicas) {
-  const int batch = index / feed.batch;
-  const int row = index % feed.batch;
-  if (feed.sharing == Sharing::kByElement) return {batch / replicas, batch % replicas};
-  if (feed.sharing == Sharing::kInParts) {
-    const int rows = std::min(feed.batch, feed.examples - batch * feed.batch);
-    return {batch, row / ((rows + replicas - 1) / replicas)};
-  }
-  // The first `larger` replicas have an additional row.
-  const int size = feed.batch / replicas;
-  const int larger = feed.batch % replicas;
-  const int of_larger = larger * (size + 1);
-  return {batch, row < of_larger ? row / (size + 1) : larger + (row - of_larger) / size};
-}
-
-// Whether a whole batch leaves replicas without rows. A program cannot drop such steps in a useful
-// way.
-bool leaves_some_out(const Feed& feed, int replicas) {
-  if (feed.sharing == Sharing::kByElement) return false;
-  if (feed.sharing == Sharing::kByRow) return feed.batch < replicas;
-  const int part = (feed.batch + replicas - 1) / replicas;
-  return (feed.batch + part - 1) / part < replicas;
-}
-
-std::vector<Shares> wanted_steps(const Feed& feed, int replicas) {
-  std::vector<Shares> steps;
-  for (int index = 0; index < feed.examples; ++index) {
-    const auto [step, replica] = place_of(feed, index, replicas);
-    steps.resize(static_cast<std::size_t>(step) + 1, Shares(static_cast<std::size_t>(replicas)));
-    auto& share = steps.back()[static_cast<std::size_t>(replica)];
-    if (!share) share.emplace();
-    share->push_back(index);
-  }
-  if (steps.empty()) return steps;
-  const bool is_partial =
-      feed.sharing == Sharing::kByRow
-          ? feed.examples % feed.batch != 0
-          : std::ranges::any_of(steps.back(), [](const auto& share) { return !share; });
-  if (is_partial && feed.policy == EndOfData::kDropPartialStep) steps.pop_back();
-  if (feed.policy != EndOfData::kPadWithEmpties) return steps;
-  for (Shares& step : steps) {
-    for (auto& share : step) share = share.value_or(std::vector<int>());
-  }
-  return steps;
 }
 
 // The results of a replica for its share: its numbers, and the mean count of numbers over the
@@ -191,7 +142,8 @@ void demand_step(const PerReplica<Seen>& seen, const std::vector<int>& own, cons
 void check_dataset(ContractFixture& fixture, Feed feed, double tolerance) {
   Strategy& strategy = fixture.strategy();
   const int replicas = strategy.num_replicas();
-  if (leaves_some_out(feed, replicas) && feed.policy == EndOfData::kDropPartialStep) {
+  // A program cannot drop steps that leave replicas without rows in a useful way.
+  if (feed.to(replicas).leaves_some_out() && feed.policy == EndOfData::kDropPartialStep) {
     feed.policy = EndOfData::kMaskReplicas;
   }
   const auto examples = Dataset<int>::range(feed.examples).map([](int i) {
@@ -203,7 +155,7 @@ void check_dataset(ContractFixture& fixture, Feed feed, double tolerance) {
   }
   DistributeOptions options{.end_of_data = feed.policy, .prefetch = feed.prefetch};
   if (feed.sharing == Sharing::kByElement) options.elements = ElementUse::kPerReplica;
-  const std::vector<Shares> wanted = wanted_steps(feed, replicas);
+  const std::vector<Shares> wanted = feed.to(replicas).steps();
   std::size_t step = 0;
   for (const auto& shares : strategy.distribute_dataset(batches, options)) {
     const std::string which = "step " + std::to_string(step);
