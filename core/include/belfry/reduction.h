@@ -103,8 +103,8 @@ using ReductionResult = std::remove_cvref_t<decltype(std::declval<const R&>().fi
 /// optional functions change checkpoints: `on_save(T value)` returns the value to save, and
 /// `on_restore(T value, int component, int components)` returns a component's value at a restore.
 /// Without them the value itself is saved, and every component gets the saved value. A restore
-/// refuses lengths that differ from the components' lengths, unless the reduction has `on_restore` or
-/// kLengthsMayDiffer.
+/// refuses lengths that differ from the components' lengths, unless the reduction has `on_restore`
+/// or kLengthsMayDiffer.
 template <class R, class T>
 concept VariableReduction = Reduction<R, T> && std::same_as<ReductionResult<R, T>, T>;
 

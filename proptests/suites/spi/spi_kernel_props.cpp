@@ -216,24 +216,5 @@ TEST_F(SpiKernels, GiveTheBitsOfTheHost) {
   });
 }
 
-TEST_F(SpiKernels, WorkInPlace) {
-  holds([](std::uint64_t data, std::uint64_t schedule) {
-    Bits bits(data);
-    const auto backend = make_backend(1, schedule);
-    Device& device = backend->device(0);
-    const HostArray x = exact_array(DType::kInt32, bits.below(50) + 1, bits);
-    const BufferView view = upload(device, x);
-    Kernel twice;
-    twice.kind = KernelKind::kReduceReplicas;
-    twice.outputs = {view};
-    twice.inputs = {view, upload(device, x)};
-    device.compute_stream().launch(twice);
-    HostArray doubled = x;
-    auto* elements = reinterpret_cast<std::int32_t*>(doubled.bytes.data());
-    for (std::size_t i = 0; i < doubled.count(); ++i) elements[i] *= 2;
-    RC_ASSERT(download(view) == doubled);
-  });
-}
-
 }  // namespace
 }  // namespace belfry::testing::spi::spi_kernel_props

@@ -3,7 +3,7 @@
 
 #include "belfry/error.h"
 #include "belfry/testing/code_of.h"
-#include "suites/spi/spi_support.h"
+#include "suites/spi/spi_board.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -20,130 +20,31 @@ namespace {
 
 class SpiStreams : public SpiTest {};
 
-using Words = std::vector<std::int32_t>;
+void write(Stream& stream, Board::Cell& to, Board::Cell&, Bits& bits) {
+  to.words.assign(to.words.size(), static_cast<std::int32_t>(bits.below(100)));
+  Words temporary = to.words;
+  stream.write(to.view, temporary.data());
+  std::ranges::fill(temporary, -1);  // The call has read the memory.
+}
 
-constexpr std::size_t kCells = 4;
-constexpr std::size_t kCellCount = 3;  // Elements of a cell.
-
-/// Cells of memory on several devices, and the same cells on the host, where operations take effect
-/// at once. Before an operation its stream waits for the last operations on its cells.
-class Board {
- public:
-  explicit Board(Backend& backend) {
-    for (int index = 0; index < backend.device_count(); ++index) {
-      Device& device = backend.device(index);
-      streams_.push_back(&device.compute_stream());
-      streams_.push_back(&device.communication_stream());
-      own_.push_back(device.create_stream());
-      streams_.push_back(own_.back().get());
-    }
-    for (std::size_t i = 0; i < kCells; ++i) {
-      Device& device = backend.device(static_cast<int>(i) % backend.device_count());
-      cells_.push_back({upload(device, words(Words(kCellCount, 0))), nullptr, {}});
-      touch(cells_.back(), device.compute_stream());
-      cells_.back().words.assign(kCellCount, 0);
-    }
-  }
-
-  void run_step(Bits& bits) {
-    Stream& stream = *streams_[bits.below(streams_.size())];
-    Cell& to = cells_[bits.below(kCells)];
-    Cell& from = cells_[bits.below(kCells)];
-    stream.wait(*to.last);
-    stream.wait(*from.last);
-    switch (bits.below(4)) {
-      case 0:
-        return fill(stream, to, static_cast<std::int32_t>(bits.below(100)));
-      case 1:
-        if (&to != &from) return copy(stream, to, from);
-        return fill(stream, to, 7);
-      case 2:
-        return write(stream, to, static_cast<std::int32_t>(bits.below(100)));
-      default:
-        return add(stream, to, from);
-    }
-  }
-
-  void check() {
-    for (Cell& cell : cells_) {
-      Stream& stream = cell.view.buffer->device().compute_stream();
-      stream.wait(*cell.last);
-      Words found(kCellCount);
-      stream.read(found.data(), cell.view);
-      RC_ASSERT(found == cell.words);
-    }
-  }
-
- private:
-  struct Cell {
-    BufferView view;
-    std::shared_ptr<Event> last;  // with the waits of later steps
-    Words words;
-  };
-
-  static HostArray words(const Words& values) {
-    HostArray array(DType::kInt32, values.size());
-    std::copy(values.begin(), values.end(), reinterpret_cast<std::int32_t*>(array.bytes.data()));
-    return array;
-  }
-
-  void touch(Cell& cell, Stream& stream) {
-    cell.last = stream.device().create_event();
-    stream.record(*cell.last);
-  }
-
-  void fill(Stream& stream, Cell& to, std::int32_t value) {
-    Kernel kernel;
-    kernel.parameters.integer_scalar = value;
-    kernel.outputs = {to.view};
-    stream.launch(kernel);
-    to.words.assign(kCellCount, value);
-    touch(to, stream);
-  }
-
-  void copy(Stream& stream, Cell& to, Cell& from) {
-    stream.copy(to.view, from.view);
-    to.words = from.words;
-    touch(to, stream);
-    touch(from, stream);
-  }
-
-  void write(Stream& stream, Cell& to, std::int32_t value) {
-    Words temporary(kCellCount, value);
-    stream.write(to.view, temporary.data());
-    std::fill(temporary.begin(), temporary.end(), -1);  // The call has read the memory.
-    to.words.assign(kCellCount, value);
-    touch(to, stream);
-  }
-
-  void add(Stream& stream, Cell& to, Cell& from) {
-    Kernel kernel;
-    kernel.kind = KernelKind::kReduceReplicas;
-    kernel.outputs = {to.view};
-    kernel.inputs = {to.view, from.view};
-    stream.launch(kernel);
-    const Words old = from.words;
-    for (std::size_t i = 0; i < kCellCount; ++i) {
-      to.words[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(to.words[i]) +
-                                              static_cast<std::uint32_t>(old[i]));
-    }
-    touch(to, stream);
-    touch(from, stream);
-  }
-
-  std::vector<std::unique_ptr<Stream>> own_;
-  std::vector<Stream*> streams_;
-  std::vector<Cell> cells_;
-};
+// In place: to = to + from, with arithmetic that wraps.
+void add(Stream& stream, Board::Cell& to, Board::Cell& from, Bits&) {
+  Kernel kernel;
+  kernel.kind = KernelKind::kReduceReplicas;
+  kernel.outputs = {to.view};
+  kernel.inputs = {to.view, from.view};
+  stream.launch(kernel);
+  std::ranges::transform(
+      to.words, from.words, to.words.begin(),
+      [](std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a + b); });
+}
 
 TEST_F(SpiStreams, OrderedProgramsEndAsIfTheyHadRunAtOnce) {
   holds([](std::uint64_t data, std::uint64_t schedule) {
     Bits bits(data);
     const auto backend = make_backend(static_cast<int>(bits.below(4)) + 1, schedule);
-    Board board(*backend);
-    const std::size_t steps = bits.below(40);
-    for (std::size_t step = 0; step < steps; ++step) board.run_step(bits);
-    board.check();
+    constexpr Board::Step kSteps[] = {Board::fill, Board::copy, write, add};
+    Board(*backend).play(kSteps, bits);
   });
 }
 

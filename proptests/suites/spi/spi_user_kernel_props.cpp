@@ -4,7 +4,7 @@
 #include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 #include "belfry/launch.h"
-#include "suites/spi/spi_support.h"
+#include "suites/spi/spi_board.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -25,8 +25,6 @@
 // their own.
 namespace belfry::testing::spi::spi_user_kernel_props {
 namespace {
-
-using Words = std::vector<std::int32_t>;
 
 /// A body as a function.
 class Body final : public UserKernel {
@@ -81,18 +79,6 @@ void launch_one(Stream& stream, const BufferView& view, Body::Function function,
   stream.launch(kernel_of(traits, {view}, {}, std::move(function)));
 }
 
-HostArray words(const Words& values) {
-  HostArray array(DType::kInt32, values.size());
-  std::ranges::copy(values, reinterpret_cast<std::int32_t*>(array.bytes.data()));
-  return array;
-}
-
-Words words_on(const BufferView& view) {
-  const HostArray array = download(view);
-  const auto* const first = reinterpret_cast<const std::int32_t*>(array.bytes.data());
-  return {first, first + array.count()};
-}
-
 class SpiUserKernels : public SpiTest {
  protected:
   void SetUp() override {
@@ -111,110 +97,38 @@ class SpiUserKernels : public SpiTest {
   }
 };
 
-/// Cells of memory on one device, and the same cells on the host, where operations take effect at
-/// once. Before an operation its stream waits for the last operations on its cells.
-class Board {
- public:
-  explicit Board(Device& device) : device_(device), own_(device.create_stream()) {
-    for (std::int32_t i = 0; i < kCells; ++i) {
-      const Words first{i, 10 * i, 100 * i};
-      cells_.push_back({upload(device, words(first)), device.create_event(), first});
-      device.compute_stream().record(*cells_.back().last);
-    }
-  }
-
-  void run_step(Bits& bits) {
-    Stream* const streams[] = {&device_.compute_stream(), &device_.communication_stream(),
-                               own_.get()};
-    Stream& stream = *streams[bits.below(3)];
-    Cell& to = cells_[bits.below(kCells)];
-    Cell& from = cells_[bits.below(kCells)];
-    stream.wait(*to.last);
-    stream.wait(*from.last);
-    switch (bits.below(4)) {
-      case 0:
-        fill(stream, to, static_cast<std::int32_t>(bits.below(100)));
-        break;
-      case 1:
-        if (&to != &from) stream.copy(to.view, from.view);
-        to.words = from.words;
-        break;
-      case 2:
-        add(stream, to, from, static_cast<std::int32_t>(bits.below(7)));
-        break;
-      default:
-        if (&to != &from) reverse(stream, to, from);
-    }
-    stream.record(*to.last);
-    stream.record(*from.last);
-  }
-
-  void check() {
-    for (Cell& cell : cells_) {
-      device_.compute_stream().wait(*cell.last);
-      RC_ASSERT(words_on(cell.view) == cell.words);
-    }
-  }
-
- private:
-  static constexpr std::int32_t kCells = 4;
-
-  struct Cell {
-    BufferView view;
-    std::shared_ptr<Event> last;  // With the waits of later steps.
-    Words words;
+// to = scale * to + from, with arithmetic that wraps.
+void add(Stream& stream, Board::Cell& to, Board::Cell& from, Bits& bits) {
+  const auto sum = [scale = static_cast<std::uint32_t>(bits.below(7))](std::uint32_t a,
+                                                                       std::uint32_t b) {
+    return static_cast<std::int32_t>(scale * a + b);
   };
+  stream.launch(kernel_of(kAdd, {to.view}, {from.view}, [sum](const KernelCall& call) {
+    const auto y = span_of<std::int32_t>(call.outputs[0]);
+    std::ranges::transform(y, span_of<const std::int32_t>(call.inputs[0]), y.begin(), sum);
+  }));
+  std::ranges::transform(to.words, from.words, to.words.begin(), sum);
+}
 
-  static void fill(Stream& stream, Cell& to, std::int32_t value) {
-    Kernel kernel;
-    kernel.parameters.integer_scalar = value;
-    kernel.outputs = {to.view};
-    stream.launch(kernel);
-    std::ranges::fill(to.words, value);
-  }
-
-  // to = scale * to + from, with arithmetic that wraps.
-  static void add(Stream& stream, Cell& to, Cell& from, std::int32_t scale) {
-    const auto sum = [scale](std::int32_t a, std::int32_t b) {
-      return static_cast<std::int32_t>(static_cast<std::uint32_t>(scale) *
-                                           static_cast<std::uint32_t>(a) +
-                                       static_cast<std::uint32_t>(b));
-    };
-    stream.launch(kernel_of(kAdd, {to.view}, {from.view}, [sum](const KernelCall& call) {
-      const auto y = span_of<std::int32_t>(call.outputs[0]);
-      const auto x = span_of<const std::int32_t>(call.inputs[0]);
-      for (std::size_t i = 0; i < y.size(); ++i) y[i] = sum(y[i], x[i]);
-    }));
-    for (std::size_t i = 0; i < to.words.size(); ++i) {
-      to.words[i] = sum(to.words[i], from.words[i]);
-    }
-  }
-
-  void reverse(Stream& stream, Cell& to, Cell& from) {
-    const std::size_t bytes = from.view.bytes();
-    const BufferView scratch{device_.allocate(bytes, stream), 0, bytes, DType::kUInt8};
-    stream.launch(kernel_of(kReverse, {to.view, scratch}, {from.view}, [](const KernelCall& call) {
-      const auto x = span_of<const std::int32_t>(call.inputs[0]);
-      const std::span copy(static_cast<std::int32_t*>(call.outputs[1].data), x.size());
-      std::ranges::copy(x, copy.begin());
-      std::ranges::reverse_copy(copy, span_of<std::int32_t>(call.outputs[0]).begin());
-    }));
-    to.words.assign(from.words.rbegin(), from.words.rend());
-  }
-
-  Device& device_;
-  std::unique_ptr<Stream> own_;
-  std::vector<Cell> cells_;
-};
+void reverse(Stream& stream, Board::Cell& to, Board::Cell& from, Bits&) {
+  if (&to == &from) return;
+  const std::size_t bytes = from.view.bytes();
+  const BufferView scratch{stream.device().allocate(bytes, stream), 0, bytes, DType::kUInt8};
+  stream.launch(kernel_of(kReverse, {to.view, scratch}, {from.view}, [](const KernelCall& call) {
+    const auto x = span_of<const std::int32_t>(call.inputs[0]);
+    const std::span copy(static_cast<std::int32_t*>(call.outputs[1].data), x.size());
+    std::ranges::copy(x, copy.begin());
+    std::ranges::reverse_copy(copy, span_of<std::int32_t>(call.outputs[0]).begin());
+  }));
+  to.words.assign(from.words.rbegin(), from.words.rend());
+}
 
 TEST_F(SpiUserKernels, RunInOrderWithTheWorkOfBelfry) {
   holds([](std::uint64_t data, std::uint64_t schedule) {
     Bits bits(data);
     const auto backend = make_backend(1, schedule);
-    Board board(backend->device(0));
-    const std::size_t steps = bits.below(40);
-    for (std::size_t step = 0; step < steps; ++step) board.run_step(bits);
-    board.check();
+    constexpr Board::Step kSteps[] = {Board::fill, Board::copy, add, reverse};
+    Board(*backend).play(kSteps, bits);
   });
 }
 
