@@ -248,32 +248,5 @@ TEST_F(AxisVerbs, ListsOnTheHostObeyTheSameRules) {
   });
 }
 
-TEST_F(AxisVerbs, NestsAreGatheredLeafByLeaf) {
-  testing::asserts("SEM-121");
-  holds([this](const BackendRequest& request, std::uint16_t seed) {
-    Bench bench(*this, request);
-    Strategy& strategy = bench.strategy();
-    Layout layout;
-    layout.common = {1, 2};
-    layout.lengths = *rc::gen::container<Extents>(static_cast<std::size_t>(request.devices),
-                                                  rc::gen::inRange<std::int64_t>(0, 3));
-    const auto own = [&](ReplicaContext& replica) {
-      return std::pair{elements<int>(layout, seed, replica.replica_id()),
-                       own_tensor<float>(layout, seed, replica)};
-    };
-    const auto everywhere = strategy.run([&](ReplicaContext& replica) {
-      meet_with_a_tensor(replica);
-      return replica.all_gather(own(replica));
-    });
-    const auto one = strategy.cross_replica().gather(strategy.run(own));
-    RC_ASSERT(one.first == joined<int>(layout, seed));
-    RC_ASSERT(one.second.to_host() == joined<float>(layout, seed));
-    for (const auto& [list, tensor] : everywhere) {
-      RC_ASSERT(list == joined<int>(layout, seed));
-      RC_ASSERT(tensor.to_host() == joined<float>(layout, seed));
-    }
-  });
-}
-
 }  // namespace
 }  // namespace belfry::testing::axis_props

@@ -21,8 +21,8 @@ Row row_of(std::uint64_t seed, int replica, int length) {
   return values_of<float>({Pattern::kRandom, seed}, replica, static_cast<std::size_t>(length));
 }
 
-Tensor<float> tensor_of(const Row& row, int columns = 1) {
-  return Tensor<float>::from({static_cast<std::int64_t>(row.size()) / columns, columns}, row);
+Tensor<float> tensor_of(const Row& row) {
+  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
 }
 
 TEST_F(CrossReplica, BroadcastPutsTheSameBitsEverywhere) {
@@ -45,34 +45,6 @@ TEST_F(CrossReplica, BroadcastPutsTheSameBitsEverywhere) {
       RC_ASSERT(everywhere[id].placement() == strategy.placement(id));
       RC_ASSERT(Numbers(on_host[id]) == Numbers(row));
     }
-  });
-}
-
-TEST_F(CrossReplica, GatherConcatenatesInReplicaOrder) {
-  holds([this](const BackendRequest& request, std::uint16_t seed) {
-    const auto lengths = *rc::gen::container<std::vector<int>>(
-        static_cast<std::size_t>(request.devices), rc::gen::inRange(0, 5));
-    Bench bench(*this, request);
-    Strategy& strategy = bench.strategy();
-    Row expected;
-    for (int id = 0; id < request.devices; ++id) {
-      const Row row = row_of(seed, id, 2 * lengths[static_cast<std::size_t>(id)]);
-      expected.insert(expected.end(), row.begin(), row.end());
-    }
-    const auto own = [&](ReplicaContext& replica) {
-      const int id = replica.replica_id();
-      return row_of(seed, id, 2 * lengths[static_cast<std::size_t>(id)]);
-    };
-    const auto rows = strategy.run(own);
-    const auto tensors = strategy.run([&](ReplicaContext& replica) {
-      meet_with_a_tensor(replica);
-      return tensor_of(own(replica), 2);
-    });
-    RC_ASSERT(Numbers(strategy.cross_replica().gather(rows)) == Numbers(expected));
-    const Tensor<float> all = strategy.cross_replica().gather(tensors);
-    RC_ASSERT(Numbers(all.to_host()) == Numbers(expected));
-    RC_ASSERT(all.shape() == Shape({static_cast<std::int64_t>(expected.size()) / 2, 2}));
-    RC_ASSERT(all.placement() == strategy.placement(0));
   });
 }
 

@@ -179,39 +179,41 @@ TEST_F(ContextConformance, CTX_13_NoDefaultScopeInsideAnothers) {
   EXPECT_EQ(code_of([&] { const Scope inner = fallback.scope(); }), ErrorCode::kOtherStrategy);
 }
 
+const char* const kEndsTooEarly = "a scope ends while one that was opened inside it is open";
+
+// Ends a scope of the strategy before the scope that `open` opens inside.
+template <class F>
+void end_before(Strategy& strategy, const F& open) {
+  CrossReplicaContext& cross = strategy.cross_replica();
+  std::optional<Scope> outer(std::in_place, cross.core(), cross, CallSite::here());
+  const VariableScope inner = open();
+  outer.reset();
+}
+
 // Overridden: scopes are objects, and a destructor cannot throw. Only updates make devices current,
 // with scopes that users do not hold: a colocation scope stands for CTX-14.
 TEST_F(ContextConformance, CTX_14_AScopeThatEndsBeforeADeviceScopeEndsTheProgram) {
   testing::asserts("SEM-17");
-  const auto misuse = [this] {
-    std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
-                               strategy_.cross_replica(), CallSite::here());
-    const VariableScope inner = strategy_.colocate_variables_with(strategy_.worker_devices());
-    outer.reset();
-  };
-  EXPECT_DEATH(misuse(), "a scope ends while one that was opened inside it is open");
+  EXPECT_DEATH(
+      end_before(strategy_,
+                 [this] { return strategy_.colocate_variables_with(strategy_.worker_devices()); }),
+      kEndsTooEarly);
 }
 
 // Overridden: as above.
 TEST_F(ContextConformance, CTX_15_AScopeThatEndsBeforeACreatorScopeEndsTheProgram) {
-  const auto misuse = [this] {
-    std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
-                               strategy_.cross_replica(), CallSite::here());
-    const VariableScope inner = strategy_.variable_creator_scope([](VariableOptions&) {});
-    outer.reset();
-  };
-  EXPECT_DEATH(misuse(), "a scope ends while one that was opened inside it is open");
+  EXPECT_DEATH(
+      end_before(strategy_,
+                 [this] { return strategy_.variable_creator_scope([](VariableOptions&) {}); }),
+      kEndsTooEarly);
 }
 
 // Overridden: as above.
 TEST_F(ContextConformance, CTX_16_AScopeThatEndsBeforeAVariableScopeEndsTheProgram) {
-  const auto misuse = [this] {
-    std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
-                               strategy_.cross_replica(), CallSite::here());
-    const VariableScope inner = strategy_.replica_local_variable_scope(ReduceOp::kSum);
-    outer.reset();
-  };
-  EXPECT_DEATH(misuse(), "a scope ends while one that was opened inside it is open");
+  EXPECT_DEATH(
+      end_before(strategy_,
+                 [this] { return strategy_.replica_local_variable_scope(ReduceOp::kSum); }),
+      kEndsTooEarly);
 }
 
 // Calls `check` outside all scopes and in the default strategy's scope. In the scope of a different

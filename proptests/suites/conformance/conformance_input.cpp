@@ -14,17 +14,14 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace belfry::testing::conformance_input {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 using Ints = std::vector<int>;
 using Batches = std::vector<Ints>;  // Of a step, for each replica with a batch.
@@ -165,14 +162,6 @@ std::vector<std::vector<Batches>> on_workers(int count, int devices, const Part&
 
 using Steps = std::vector<Batches>;
 
-// The rows about several workers have tests on simulated clusters (processes/), too. Here each
-// worker has a strategy of its own.
-TEST(Conformance, WorkersThatShardByDataTakeTurns) {
-  const auto part = [](int worker) { return tensors(4).shard(2, worker); };
-  EXPECT_THAT(on_workers(2, 1, part, kDropElements),
-              ElementsAre(Steps{ones({0}), ones({2})}, Steps{ones({1}), ones({3})}));
-}
-
 TEST(Conformance, T08_NotShardedEveryWorkerSeesEverything) {
   const auto part = [](int) { return tensors(4); };
   const Steps all{ones({0}), ones({1}), ones({2}), ones({3})};
@@ -197,47 +186,15 @@ TEST(Conformance, T09_AnInputFunctionFeedsEachWorker) {
   }
 }
 
-TEST(Conformance, WorkersThatShardGetTheEvenAndTheOdd) {
-  const auto part = [](int worker) { return tensors(4).shard(2, worker); };
-  EXPECT_THAT(on_workers(2, 2, part, kDropElements),
-              ElementsAre(Steps{ones({0, 2})}, Steps{ones({1, 3})}));
-}
-
 TEST(Conformance, T11_AnInputFunctionIsNotSharded) {
   const auto fn = [](const InputContext&) { return tensors(4); };
   EXPECT_THAT(from_function(2, fn, kDrop), ElementsAre(ones({0, 1}), ones({2, 3})));
-}
-
-// Without processes the workers agree on no step: worker 1 has one step, worker 0 has two.
-TEST(Conformance, WorkersThatShardBatchesHaveStepsOfTheirOwn) {
-  const auto part = [](int worker) { return tensors(9).batch(2).shard(2, worker); };
-  const auto workers = on_workers(2, 2, part, kPadElements);
-  EXPECT_THAT(workers[0], ElementsAre(Batches{{0, 1}, {4, 5}}, Batches{{8}, {}}));
-  EXPECT_THAT(workers[1], ElementsAre(Batches{{2, 3}, {6, 7}}));
-  const auto fn = [](const InputContext&) { return tensors(9).batch(2); };
-  EXPECT_THAT(from_function(2, fn, kPad),
-              ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}, Batches{{8}, {}}));
-}
-
-TEST(Conformance, WorkersMayLackTheLastBatch) {
-  const auto part = [](int worker) { return tensors(5).batch(2).shard(2, worker); };
-  const auto workers = on_workers(2, 1, part, kPadElements);
-  EXPECT_THAT(workers[0], ElementsAre(Batches{{0, 1}}, Batches{{4}}));
-  EXPECT_THAT(workers[1], ElementsAre(Batches{{2, 3}}));
 }
 
 TEST(Conformance, T15_NotShardedEveryWorkerSeesEveryBatch) {
   const auto part = [](int) { return tensors(5).batch(2); };
   const Steps all{Batches{{0, 1}}, Batches{{2, 3}}, Batches{{4}}};
   EXPECT_THAT(on_workers(2, 1, part, kPadElements), ElementsAre(all, all));
-}
-
-TEST(Conformance, WorkersWithDifferentDataHaveStepsOfTheirOwn) {
-  const auto part = [](int worker) { return tensors(8 + worker).batch(2); };
-  const auto workers = on_workers(2, 2, part, kPadElements);
-  EXPECT_EQ(workers[0].size(), 2U);
-  ASSERT_EQ(workers[1].size(), 3U);
-  EXPECT_EQ(workers[1][2], (Batches{{8}, {}}));
 }
 
 TEST(Conformance, T17_WithoutPartialStepsTheLastBatchIsLost) {
@@ -410,30 +367,6 @@ TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {
   const auto steps = from_function(2, fn, kPad);
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_THAT(steps[1], ElementsAre(Ints{8, 9, 10, 11}, Ints{12, 13}));
-}
-
-// A strategy without processes counts its own replicas; an input context counts all workers'.
-TEST(Conformance, InputContextsCountTheReplicasOfAllWorkers) {
-  for (const int devices : {1, 3}) {
-    for (const int worker : {0, 1}) {
-      StrategyFixture fixture(devices);
-      InputContext told;
-      const auto input = [&](const InputContext& context) {
-        told = context;
-        return tensors(2 * devices);
-      };
-      DistributeOptions options = kDrop;
-      options.num_workers = 2;
-      options.worker = worker;
-      const auto steps =
-          fixture.steps_of(fixture.strategy().distribute_datasets_from_function(input, options));
-      EXPECT_EQ(steps.size(), 2U);
-      EXPECT_EQ(fixture.strategy().num_replicas(), devices);
-      EXPECT_EQ(told.num_replicas_in_sync, 2 * devices);
-      EXPECT_EQ(told.num_input_pipelines, 2);
-      EXPECT_EQ(told.input_pipeline_id, worker);
-    }
-  }
 }
 
 // Overridden: an empty list means all devices, and no second number can contradict the list. A list

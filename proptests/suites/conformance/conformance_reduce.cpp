@@ -13,9 +13,7 @@
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
 
-#include <memory>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>

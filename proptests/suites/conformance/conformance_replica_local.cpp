@@ -10,7 +10,6 @@
 #include "suites/variable_fixture.h"
 
 #include <cstring>
-#include <utility>
 
 namespace belfry::testing::conformance_replica_local {
 namespace {
@@ -94,7 +93,7 @@ TYPED_TEST_F(LocalRows, TLV_03_UpdateSetsEveryComponent) {
   const auto v = this->local(fixture, Aggregation::kSum, 1);
   EXPECT_EQ(this->read(fixture, v), 2.0F);
   using Number = decltype(TypeParam::number(0.0F));
-  fixture.cross().update(v, [](Number& component) { component = TypeParam::number(5.0F); });
+  fixture.cross.update(v, [](Number& component) { component = TypeParam::number(5.0F); });
   EXPECT_EQ(this->components(fixture, v), Reals({5, 5}));
   EXPECT_EQ(this->read(fixture, v), 10.0F);
 }
@@ -104,7 +103,7 @@ TYPED_TEST_F(LocalRows, TLV_05_CrossReplicaAssignmentOfAMean) {
   const auto v = this->local(fixture, Aggregation::kMean, 1);
   EXPECT_EQ(this->read(fixture, v), 1.0F);
   const Scope scope = fixture.strategy.scope();
-  fixture.cross().assign_each(v, TypeParam::number(6.0F));
+  fixture.cross.assign_each(v, TypeParam::number(6.0F));
   EXPECT_EQ(this->read(fixture, v), 6.0F);
 }
 
@@ -211,7 +210,7 @@ TYPED_TEST_F(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
   for (Aggregation aggregation : {Aggregation::kMean, Aggregation::kOnlyFirst}) {
     const auto v = this->local(fixture, aggregation, 0);
     const Scope scope = fixture.strategy.scope();
-    fixture.cross().assign_each(v, TypeParam::number(1.0F));
+    fixture.cross.assign_each(v, TypeParam::number(1.0F));
     EXPECT_EQ(this->components(fixture, v), Reals({1, 1}));
     EXPECT_EQ(this->read(fixture, v), 1.0F);
   }
@@ -227,9 +226,9 @@ TYPED_TEST_F(LocalRows, TLV_20_AssignTotalInCrossReplicaContext) {
     const auto total = static_cast<float>(replicas);
     const auto v = this->local(fixture, Aggregation::kSum, 0);
     const Scope scope = fixture.strategy.scope();
-    fixture.cross().assign_total(v, TypeParam::number(total), SumSplit::kDivide);
+    fixture.cross.assign_total(v, TypeParam::number(total), SumSplit::kDivide);
     EXPECT_EQ(this->components(fixture, v), Reals(size, 1));
-    fixture.cross().assign_total(v, TypeParam::number(total));
+    fixture.cross.assign_total(v, TypeParam::number(total));
     Reals first(size);
     first[0] = total;
     EXPECT_EQ(this->components(fixture, v), first);

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>

@@ -130,10 +130,10 @@ TEST(Conformance, MVA_34_ScatterInCrossReplicaContext) {
     return of_three<float>({2}, {0});
   }();
   const auto sum = three<float>(fixture, Aggregation::kSum, {1, 1, 1});
-  scatter(fixture.cross(), ScatterOp::kAdd, sum, two);
+  scatter(fixture.cross, ScatterOp::kAdd, sum, two);
   expect_everywhere(fixture, sum, {3, 1, 1});
   const auto none = three<float>(fixture, Aggregation::kNone, {1, 1, 1});
-  scatter(fixture.cross(), ScatterOp::kMinimum, none, two);
+  scatter(fixture.cross, ScatterOp::kMinimum, none, two);
   expect_everywhere(fixture, none, {1, 1, 1});
 }
 
@@ -163,30 +163,6 @@ TEST(Conformance, TLV_27_NoScatterToReplicaLocalVariablesInReplicas) {
 }
 
 // The tests below have no row of the catalogue.
-
-TEST(Scatter, OfTheFirstReplicaHasEveryOperation) {
-  testing::asserts("SEM-131");
-  const Reals wanted[] = {{8, 9, 8}, {8, 7, 8}, {8, 8, 8}, {8, 8, 8},
-                          {8, 1, 8}, {8, 8, 8}, {8, 1, 8}};
-  VariableFixture fixture(3);
-  for (const ScatterOp op : kAllOps) {
-    const auto v = three<float>(fixture, Aggregation::kOnlyFirst, {8, 8, 8});
-    scatter_in_replicas(fixture, op, v, [](int id) {
-      return of_three<float>({static_cast<float>(id + 1)}, {1 - id % 2});
-    });
-    expect_everywhere(fixture, v, wanted[static_cast<int>(op)]);
-  }
-}
-
-// 2 and 4 are at place 0, of two replicas: 48 / 2 / 4, and not 48 / 6.
-TEST(Scatter, RowsOfOnePlaceMeetItOneAfterTheOther) {
-  VariableFixture fixture;
-  const auto v = three<float>(fixture, Aggregation::kSum, {48, 1, 1});
-  scatter_in_replicas(fixture, ScatterOp::kDivide, v, [](int id) {
-    return of_three<float>({static_cast<float>(2 * id + 2)}, {0});
-  });
-  expect_everywhere(fixture, v, {6, 1, 1});
-}
 
 TEST(Scatter, WithoutAnAggregationIsOneOfCrossReplicaContext) {
   testing::asserts("SEM-131");
@@ -230,7 +206,7 @@ TEST(Scatter, SlicesAreOfATensorOfTheVariablesShape) {
                           Shape{4});
   };
   std::string text;
-  EXPECT_EQ(error_of([&] { scatter(fixture.cross(), ScatterOp::kAdd, v, four(0)); }, &text),
+  EXPECT_EQ(error_of([&] { scatter(fixture.cross, ScatterOp::kAdd, v, four(0)); }, &text),
             ErrorCode::kShape);
   EXPECT_THAT(text, AllOf(HasSubstr("[4]"), HasSubstr("[3]"), HasSubstr("v")));
   EXPECT_EQ(error_of([&] { scatter_in_replicas(fixture, ScatterOp::kAdd, v, four); }),
@@ -241,9 +217,9 @@ TEST(Scatter, SlicesAreOfATensorOfTheVariablesShape) {
 TEST(Scatter, MirroredSlicesAreThoseOfTheComponentsReplica) {
   VariableFixture fixture;
   const auto v = three<float>(fixture, Aggregation::kNone, {1, 1, 1});
-  const auto all = reduce_slices(fixture.cross(), ReduceOp::kSum,
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum,
                                  fixture.strategy.distribute_values(deltas<float>));
-  scatter(fixture.cross(), ScatterOp::kSet, v, all);
+  scatter(fixture.cross, ScatterOp::kSet, v, all);
   expect_everywhere(fixture, v, {0, 1, 2});
 }
 
@@ -256,7 +232,7 @@ TEST(Scatter, ToReplicaLocalVariables) {
       ReduceOp::kSum, [] { return Tensor<float>::zeros({3, 1}); });
   const auto one = indexed_slices(Tensor<float>::full({1, 1}, 1.0F),
                                   Tensor<std::int64_t>::full({1}, 0), Shape{3, 1});
-  scatter(fixture.cross(), ScatterOp::kAdd, v, one);
+  scatter(fixture.cross, ScatterOp::kAdd, v, one);
   fixture.strategy.run([&](ReplicaContext& replica) {
     scatter_rows(ScatterOp::kSet, v.on(replica),
                  Tensor<std::int64_t>::full({1}, replica.replica_id() + 1),

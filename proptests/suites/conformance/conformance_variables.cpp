@@ -382,7 +382,7 @@ void expect_copies(VariableFixture& fixture, Aggregation aggregation) {
   };
   const std::size_t size = own.devices().size();
   EXPECT_EQ(values(own), Reals(size, 1));
-  fixture.cross().update(own, [](auto& component) { component = component + 4.0F; });
+  fixture.cross.update(own, [](auto& component) { component = component + 4.0F; });
   EXPECT_EQ(values(own), Reals(size, 5));
   EXPECT_EQ(values(original), Reals(size, 1));
 }

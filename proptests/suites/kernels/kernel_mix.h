@@ -5,10 +5,8 @@
 #include "belfry/testing/arbitrary.h"
 #include "belfry/testing/backend_factory.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <ostream>
-#include <string>
 #include <vector>
 
 /// Random programs of kernels of users, kernels of belfry, merges, variables, and tensors over
@@ -93,13 +91,5 @@ inline constexpr std::int32_t kFirstLocal = 7;     ///< Of all elements.
 
 /// The outcome by vectors on the host: a second implementation without devices and tensors.
 Outcome predict(const Program& program);
-
-// Arithmetic that wraps.
-inline std::int32_t sum(std::int32_t a, std::int32_t b) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-}
-inline std::int32_t product(std::int32_t a, std::int32_t b) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
-}
 
 }  // namespace belfry::testing::kernel_mix

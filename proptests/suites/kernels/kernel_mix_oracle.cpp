@@ -4,12 +4,16 @@
 // Programs of kernel_mix.h on vectors. A register has a row of its own, or the row of a memory that
 // it is over: rows of memories never move.
 #include "suites/kernels/kernel_mix.h"
+#include "suites/kernels/user_kernels.h"
 
 #include <algorithm>
 #include <cstddef>
 
 namespace belfry::testing::kernel_mix {
 namespace {
+
+using user_kernels::product;
+using user_kernels::sum;
 
 constexpr int kOwn = -1;
 

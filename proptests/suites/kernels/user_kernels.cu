@@ -39,11 +39,6 @@ __global__ void combine(std::int32_t* z, const std::int32_t* y, const std::int32
   if (i < count) z[i] = sum(product(3, y[i]), x[i]);
 }
 
-__global__ void fill(std::int32_t* y, std::int32_t value, std::size_t count) {
-  const std::size_t i = index();
-  if (i < count) y[i] = value;
-}
-
 }  // namespace
 
 void AddScaled::on_cuda(cudaStream_t stream, std::span<std::int32_t> y,
@@ -66,12 +61,6 @@ void Exchange::on_cuda(cudaStream_t stream, std::span<std::int32_t> y,
 void Combine::on_cuda(cudaStream_t stream, std::span<const std::int32_t> y,
                       std::span<const std::int32_t> x, std::span<std::int32_t> z) const {
   combine<<<blocks(z.size()), kThreads, 0, stream>>>(z.data(), y.data(), x.data(), z.size());
-}
-
-// The work that was enqueued before the exception is carried out.
-void Fails::on_cuda(cudaStream_t stream, std::span<std::int32_t> y) const {
-  fill<<<blocks(y.size()), kThreads, 0, stream>>>(y.data(), -1, y.size());
-  throw std::runtime_error("the body failed");
 }
 
 }  // namespace belfry::testing::user_kernels

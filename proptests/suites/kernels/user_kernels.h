@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 
 namespace belfry::testing::user_kernels {
 
@@ -82,17 +81,6 @@ struct Combine {
 #ifdef BELFRY_USER_KERNELS_ON_GPUS
   void on_cuda(cudaStream_t stream, std::span<const std::int32_t> y,
                std::span<const std::int32_t> x, std::span<std::int32_t> z) const;
-#endif
-};
-
-/// Throws: on the host after a write, on GPUs at the launch.
-struct Fails {
-  void on_host(std::span<std::int32_t> y) const {
-    y[0] = -1;
-    throw std::runtime_error("the body failed");
-  }
-#ifdef BELFRY_USER_KERNELS_ON_GPUS
-  void on_cuda(cudaStream_t stream, std::span<std::int32_t> y) const;
 #endif
 };
 
