@@ -254,7 +254,7 @@ TEST_P(Reported, DataGoOnAfterABreakInAnEpoch) {
   }
 }
 
-// One device takes 4 rows of a step, the other 2: 0 to 3 and 4 5, 6 to 9 and 10 11, 12 13.
+// Replica 0 takes 4 rows of a step, replica 1 takes 2: 0 to 3 and 4 5, 6 to 9 and 10 11, 12 13.
 TEST_P(Reported, DevicesMayTakeOtherSharesOfAStep) {
   sim::Backend backend{on(2)};
   MirroredStrategy strategy{backend};

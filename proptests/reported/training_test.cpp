@@ -124,8 +124,8 @@ TEST_P(Reported, CountersOfUpdatesCountUpdates) {
               AllOf(HasSubstr("BF-036"), HasSubstr("none")));
 }
 
-// One replica skips its step before the average: 8, 8, 8 loses 1, 3, 5, and then the skipped one
-// loses nothing. The average is taken by all.
+// Weights of 30 lose 3, 6 and 9 in each of two steps. A replica skips its second step, and takes
+// part in the average.
 TEST_P(Reported, AverageOfWeightsIncludesAReplicaThatSkippedAStep) {
   testing::at_each_place(3, [&](int skipping) {
     const auto weight = strategy_.replica_local_variable(ReduceOp::kMean, 30.0);
@@ -136,7 +136,7 @@ TEST_P(Reported, AverageOfWeightsIncludesAReplicaThatSkippedAStep) {
       weight.on(replica) =
           replica.all_reduce(ReduceOp::kMean, static_cast<double>(weight.on(replica)));
     });
-    // Two steps of 3, 6 and 9 less the skipped one, shared by three.
+    // The losses are 36 together, less the skipped one.
     EXPECT_THAT(strategy_.local_values(weight), Each(30 - (36 - (3 * skipping + 3)) / 3.0));
   });
 }
@@ -170,8 +170,8 @@ TEST_P(Reported, MovingAveragesChangeOnceAnUpdate) {
   EXPECT_EQ(strategy_.read(of_statistics), 1.75);
 }
 
-// A single replica assigns to a weight of all: refused. What all assign, or what replica 0 has,
-// reaches all.
+// A single replica assigns to a weight of all: refused. The value of replica 0 reaches all, if all
+// assign, or if the cross-replica context assigns.
 TEST_P(Reported, AnAssignmentByOneReplicaAloneIsRefused) {
   const auto weight =
       strategy_.mirrored_variable(1.0, {.name = "weight", .aggregation = Aggregation::kOnlyFirst});
