@@ -21,9 +21,22 @@
 
 namespace belfry::testing {
 
-/// Fixture of all suites. A property passes only if its cases ran kernels or copies on devices, and
-/// collectives, if the strategy uses collectives. A property without work on devices says nothing
-/// about the backend.
+/// The fixture of all suites. A property draws a case, runs a strategy on a bench, and asserts
+/// about the results:
+///
+///   TEST_F(Sums, CountEveryReplica) {
+///     holds([this](const BackendRequest& request, std::uint16_t value) {    // Drawn.
+///       Bench bench(*this, request);      // A backend, and strategies of the factory.
+///       const auto sums = bench.strategy().run([&](ReplicaContext& replica) {
+///         meet_with_a_tensor(replica);    // The work on devices that every property needs.
+///         return replica.all_reduce(ReduceOp::kSum, int{value});
+///       });
+///       for (const int id : bench.own()) RC_ASSERT(sums[id] == value * request.devices);
+///     });
+///   }
+///
+/// A property passes only if its cases ran kernels or copies on devices, and collectives, if the
+/// strategy uses collectives: a property without work on devices says nothing about the backend.
 class Property : public ::testing::Test {
  public:
   /// May be called on any thread.
@@ -112,7 +125,7 @@ class Bench {
   std::vector<std::unique_ptr<Strategy>> strategies_;
 };
 
-/// A reduction of a tensor, for properties whose own data stays on the host.
+/// Reduces a tensor, for properties with all their own data on the host.
 void meet_with_a_tensor(ReplicaContext& replica);
 
 /// `count` devices on the backend's default schedule.
