@@ -6,6 +6,14 @@
 #include <cerrno>
 #include <cstddef>
 
+// A save of `model` in steps, and what is in the folder if the process is killed after each:
+//
+//   create        `.model.belfry-part-0` beside the file, locked    the old file, and a part
+//   fill          writes, mode and owner of the old file, fsync     the old file, and the part
+//   take_place    rename to `model`, fsync of the folder            the new file
+//
+// Invariant: `model` is the old file or the new file, whole. A part whose lock nobody holds belongs
+// to a killed writer, and the next writer removes it. Two writers at once have parts 0 and 1.
 namespace belfry::detail {
 namespace {
 

@@ -17,7 +17,8 @@ std::uint64_t word(const std::byte* data, std::size_t bytes = sizeof(std::uint64
   return value;
 }
 
-// Four independent lanes keep the multipliers busy.
+// Word k of 8 bytes goes to lane k mod 4: the multiplications of a lane wait for one another, and
+// four lanes keep the multipliers busy. The lanes, the rest and the length are mixed in the end.
 std::uint64_t digest_all(std::uint64_t hash, const std::byte* data, std::size_t bytes) {
   std::uint64_t lanes[kLanes] = {hash, hash + 1, hash + 2, hash + 3};
   std::size_t at = 0;
@@ -42,7 +43,8 @@ std::uint64_t digest(std::uint64_t hash, const std::byte* data, std::size_t byte
   }
   const std::size_t last = bytes - kPieceBytes;
   for (std::size_t piece = 0; piece < kPieces; ++piece) {
-    // The multiplication is first: the last piece is then the end of the data.
+    // 64 pieces from the first bytes to the last, evenly spaced. The multiplication is first: the
+    // last piece is then the end of the data.
     const std::size_t at = last * piece / (kPieces - 1);
     hash = digest_all(hash, data + at, kPieceBytes);
   }
