@@ -10,8 +10,14 @@
 
 namespace belfry::cuda {
 
-/// Several devices on each of several GPUs: a kernel among the devices of each GPU, NCCL among the
-/// leaders (the lowest rank of each GPU), and copies back.
+/// Several devices on each of several GPUs. The devices of a GPU are a group, and the lowest rank of
+/// a group is its leader. All devices reduce in three steps, here x0 to x4 on two GPUs:
+///
+///     a kernel in each group     GPU 0: x0 + x1 + x2 on rank 0    GPU 1: x3 + x4 on rank 3
+///     NCCL among the leaders     the sum of all on ranks 0 and 3
+///     copies in each group       the sum of all on all ranks
+///
+/// MEAN divides once, at the leaders. 16-bit floats are floats until the copies.
 class HybridClique final : public Clique {
  public:
   /// A communicator of several processes: `leader_of` has, for each rank, the number of the leader
