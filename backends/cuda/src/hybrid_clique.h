@@ -10,8 +10,8 @@
 
 namespace belfry::cuda {
 
-/// Several devices on each of several GPUs. The devices of a GPU are a group, and the lowest rank of
-/// a group is its leader. All devices reduce in three steps, here x0 to x4 on two GPUs:
+/// Several devices on each of several GPUs. The devices of a GPU are a group, and the lowest rank
+/// of a group is its leader. All devices reduce in three steps, here x0 to x4 on two GPUs:
 ///
 ///     a kernel in each group     GPU 0: x0 + x1 + x2 on rank 0    GPU 1: x3 + x4 on rank 3
 ///     NCCL among the leaders     the sum of all on ranks 0 and 3
