@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace belfry::sim::testing {
 namespace {
@@ -17,6 +18,16 @@ namespace {
 Options options_of(const TrialProgram& program, std::uint64_t seed) {
   return {
       .devices = program.devices, .digests = Digests::kNone, .seed = seed, .check_kernels = true};
+}
+
+// Whether replicas make variables: belfry then changes the strategy, a variable of watched code.
+bool makes_variables(const TrialProgram& program) {
+  return std::ranges::any_of(program.steps, [](const std::vector<PublicStep>& of_replica) {
+    return std::ranges::any_of(of_replica, [](const PublicStep& step) {
+      return step.kind == PublicStep::Kind::kMakeVariable ||
+             step.kind == PublicStep::Kind::kMakeLocal;
+    });
+  });
 }
 
 class TrialRun {
@@ -90,7 +101,7 @@ class TrialRun {
   // one of half of the programs.
   Options observed(std::uint64_t i) const {
     Options options = options_of(trial_.program, trial_.program.seed + i);
-    options.audit_watch = plan_.audits;
+    options.audit_watch = plan_.audits && !makes_variables(trial_.program);
     if (i == 1 && trial_.program.seed / 4 % 2 == 0) options.schedule = Schedule::fixed();
     return options;
   }

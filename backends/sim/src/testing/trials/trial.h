@@ -20,7 +20,8 @@ struct TrialPlan {
   int random = 40;    ///< Random schedules, unless all schedules are among the first.
   /// Whether all schedules are traced and observed, if there are at most `in_order`.
   bool traces = false;
-  bool audits = false;  ///< Options::audit_watch, of the observed schedules.
+  /// Options::audit_watch of the observed schedules, unless replicas make variables.
+  bool audits = false;
 };
 
 /// The results of a program's trial: the verdicts, and the outcomes of the schedules.
