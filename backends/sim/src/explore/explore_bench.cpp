@@ -173,6 +173,9 @@ void BM_Schedules(benchmark::State& state, void (*run)(const Options&, Program))
   BENCHMARK_CAPTURE(benchmark, map_reduction, "map_reduction", map_reduction)             \
       ->UseManualTime()                                                                   \
       ->Iterations(rounds);                                                               \
+  BENCHMARK_CAPTURE(benchmark, nested_maps, "nested_maps", nested_map_reduction)          \
+      ->UseManualTime()                                                                   \
+      ->Iterations(rounds);                                                               \
   BENCHMARK_CAPTURE(benchmark, training_step, "training_step", training_step)             \
       ->UseManualTime()                                                                   \
       ->Iterations(rounds)

@@ -64,6 +64,21 @@ double map_reduction(Backend& backend) {
   })[0];
 }
 
+double nested_map_reduction(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  return strategy.run([](ReplicaContext& replica) {
+    std::map<std::string, std::map<std::string, float>> gradients;
+    for (int layer = 0; layer < 5; ++layer) {
+      auto& of_layer = gradients["layer" + std::to_string(layer)];
+      for (int weight = 0; weight < 10; ++weight) {
+        of_layer["weight" + std::to_string(weight)] = 0.5F * static_cast<float>(weight);
+      }
+    }
+    return static_cast<double>(
+        replica.all_reduce(ReduceOp::kMean, gradients).at("layer3").at("weight2"));
+  })[0];
+}
+
 double training_step(Backend& backend) {
   MirroredStrategy strategy{backend};
   constexpr int kRows = 32, kInputs = 64, kOutputs = 10;

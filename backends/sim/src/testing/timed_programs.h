@@ -20,6 +20,8 @@ double tensor_reductions(Backend& backend);
 double map_reduction(Backend& backend);
 /// A single step of a model with two layers: products of matrices, a reduction of the loss, and a
 /// merge that reduces the gradients and updates the weights.
+/// A reduction of 5 maps of 10 numbers, in a map.
+double nested_map_reduction(Backend& backend);
 double training_step(Backend& backend);
 
 }  // namespace belfry::sim::testing

@@ -7,10 +7,7 @@ namespace belfry::sim::watch {
 
 Place CallTree::find(Place parent, std::uint32_t code, Maker maker) {
   Known& known = this->known(parent, code, maker);
-  if (known.place != kRoot && known.parent == parent && known.code == code &&
-      known.maker == maker) {
-    return known.place;
-  }
+  if (known.is(parent, code, maker)) return known.place;
   const Place found = search(parent, code, maker);
   if (found != kRoot) known = {parent, code, maker, found};
   return found;
@@ -31,7 +28,7 @@ Place CallTree::search(Place parent, std::uint32_t code, Maker maker) {
   return kRoot;
 }
 
-Place CallTree::child(Place parent, std::uint32_t code, Maker maker) {
+Place CallTree::find_or_make(Place parent, std::uint32_t code, Maker maker) {
   if (const Place known = find(parent, code, maker); known != kRoot) return known;
   const auto fresh = static_cast<Place>(nodes_.size());
   nodes_.push_back({code, maker, parent, 0, nodes_[parent].first_child});

@@ -40,7 +40,12 @@ class CallTree {
   static constexpr Place kRoot = 0;
 
   /// The child of `parent` for `code`.
-  Place child(Place parent, std::uint32_t code, Maker maker = Maker::kCode);
+  Place child(Place parent, std::uint32_t code, Maker maker = Maker::kCode) {
+    const Known& of_late = known(parent, code, maker);
+    if (of_late.is(parent, code, maker)) [[likely]]
+      return of_late.place;
+    return find_or_make(parent, code, maker);
+  }
   /// The same if the tree has the child; else the root.
   Place find(Place parent, std::uint32_t code, Maker maker = Maker::kCode);
   std::size_t size() const { return nodes_.size(); }
@@ -53,14 +58,19 @@ class CallTree {
     std::uint32_t code = 0;
     Maker maker = Maker::kCode;
     Place place = kRoot;
+
+    bool is(Place of, std::uint32_t for_code, Maker by) const {
+      return place != kRoot && parent == of && code == for_code && maker == by;
+    }
   };
-  static constexpr unsigned kKnownBits = 10;
+  static constexpr unsigned kKnownBits = 12;
 
   Known& known(Place parent, std::uint32_t code, Maker maker) {
     const std::uint32_t mixed = (parent * 31 + code) * 7 + static_cast<std::uint32_t>(maker);
     return known_[mixed * 0x9E3779B1u >> (32 - kKnownBits)];
   }
   Place search(Place parent, std::uint32_t code, Maker maker);
+  Place find_or_make(Place parent, std::uint32_t code, Maker maker);
 
   std::vector<Node> nodes_;
   std::vector<Known> known_;

@@ -28,11 +28,13 @@ class CodeAddresses {
     }
   }
   void clear() {
+    if (count_ == 0) return;
     for (auto& place : places_) place = nullptr;
     count_ = 0;
   }
   std::vector<const void*> all() const {
     std::vector<const void*> added;
+    if (count_ == 0) return added;
     for (const auto& place : places_) {
       if (const void* const at = place; at != nullptr) added.push_back(at);
     }

@@ -18,6 +18,9 @@ unsigned char belfry_watch_active = 0;
 }
 
 namespace belfry::sim::watch {
+
+constinit thread_local char place_of_thread = 0;
+
 namespace {
 
 // A function that calls itself in two ways has as many places as calls.
@@ -28,9 +31,12 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 
 }  // namespace
 
-// Instrumented code runs before main and after main: the watcher lives for ever.
-HostWatcher& host_watcher() {
+constinit HostWatcher* made_host_watcher = nullptr;
+
+// Instrumented code runs before main and after main.
+HostWatcher& make_host_watcher() {
   static HostWatcher& watcher = *new HostWatcher;
+  made_host_watcher = &watcher;
   return watcher;
 }
 
@@ -54,7 +60,7 @@ void HostWatcher::start() {
   forget_unseen_calls();
   forget_pointer_calls();
   forget_long_vectors();
-  thread_ = ::pthread_self();
+  thread_ = &place_of_thread;
   run_ = 0;
   leave();
   begin_phase();
@@ -213,7 +219,7 @@ void HostWatcher::call(const void* return_address) noexcept {
 }
 
 void HostWatcher::return_from_call() noexcept {
-  if (::pthread_equal(::pthread_self(), thread_) == 0) return;
+  if (is_other_thread()) return;
   if (skipped_calls_ > 0) {
     --skipped_calls_;
   } else {

@@ -13,8 +13,6 @@
 #include "shared_memory.h"
 #include "watch/run_time.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -42,6 +40,10 @@ struct Access {
   const CallSite* site = nullptr;    ///< Of kLibrary.
   bool releases_last_owner = false;  ///< Of counts of owners.
 };
+
+/// Each thread has an address of its own.
+[[gnu::visibility("hidden"),
+  gnu::tls_model("initial-exec")]] extern constinit thread_local char place_of_thread;
 
 /// The state of the watch. The process has one, see host_watcher().
 class HostWatcher final : public RunTime, public detail::HostAccesses {
@@ -81,8 +83,9 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   /// Whether the caller is a second thread, which is noted: watched code of a second thread may
   /// touch any memory, at any time.
   bool note_thread() noexcept {
-    const bool is_second = ::pthread_equal(::pthread_self(), thread_) == 0;
-    if (is_second) second_thread_ = true;
+    const bool is_second = is_other_thread();
+    if (is_second) [[unlikely]]
+      second_thread_ = true;
     return is_second;
   }
   /// A thread begins. The thread may run code that is not watched.
@@ -115,6 +118,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
     bool is_verb = false;
   };
 
+  bool is_other_thread() const { return &place_of_thread != thread_; }
   void enter_merge();
   void join_phase();
   void set_agent(Agent id);
@@ -129,6 +133,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void access_of_body(std::uintptr_t at, std::size_t bytes, Access access);
   bool is_on_a_stack(std::uintptr_t address);
   Place place_of(const Access& access);
+  Place place_of_library(const Access& access);
+  bool mark_word(Granule& granule, const Access& access, Place& place);
   void mark_all(std::uintptr_t at, std::size_t bytes, const Access& access);
   void mark(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
   void mark_own(Marks& marks, Agents lanes, const Access& access);
@@ -164,7 +170,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
 
   Mode mode_ = Mode::kIdle;
   int ignoring_ = 0;
-  pthread_t thread_{};
+  const char* thread_ = nullptr;  // The address of place_of_thread.
   Actor actor_{};
   Agent agent_ = 0;  // With the number of variables that the agent has made,
   Agent id_ = 0;     // without the number,
@@ -206,8 +212,13 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::set<std::string> also_unseen_;
 };
 
+/// Makes the watcher of the process, which lives for ever.
+HostWatcher& make_host_watcher();
+[[gnu::visibility("hidden")]] extern constinit HostWatcher* made_host_watcher;
 /// The watcher of the process.
-HostWatcher& host_watcher();
+inline HostWatcher& host_watcher() {
+  return made_host_watcher != nullptr ? *made_host_watcher : make_host_watcher();
+}
 
 /// Any use makes a linker take the functions that hand memory out from the archive.
 extern const int kAllocationCalls;

@@ -31,6 +31,23 @@ Agents of_nobody_or(Agents agent, const Marks& marks) {
   return mask(marks.agents == Agents{}) | mask(marks.agents == agent);
 }
 
+// The agents of all bytes of a granule.
+struct Words {
+  std::uint64_t low, high;
+  bool operator==(const Words&) const = default;
+};
+
+Words words_of(Agent agent) {
+  constexpr std::uint64_t kEach = 0x0001'0001'0001'0001;
+  return {kEach * agent, kEach * agent};
+}
+
+Words words_of(const Marks& marks) {
+  Words words;
+  std::memcpy(&words, &marks.agents, sizeof words);
+  return words;
+}
+
 void set_places(Place (&places)[8], Agents lanes, Place place) {
   using Places = Place __attribute__((vector_size(32)));
   using Signed = std::int16_t __attribute__((vector_size(16)));
@@ -84,8 +101,13 @@ void* HostWatcher::release(void* block, std::size_t bytes, const void* pc) noexc
 
 void HostWatcher::mark_all(std::uintptr_t at, std::size_t bytes, const Access& access) {
   const std::uintptr_t end = at + bytes;
+  Place place = CallTree::kRoot;
   while (at < end) {
     const std::uintptr_t stop = std::min(end, (at / 8 + 1) * 8);
+    if (stop - at == 8 && mark_word(shadow_.at(at), access, place)) {
+      at = stop;
+      continue;
+    }
     const Agents lanes = lanes_of(static_cast<unsigned>(at % 8), static_cast<unsigned>(stop - at));
     mark(shadow_.at(at), at / 8 * 8, lanes, access);
     at = stop;
@@ -97,13 +119,42 @@ bool HostWatcher::is_on_a_stack(std::uintptr_t address) {
 }
 
 Place HostWatcher::place_of(const Access& access) {
-  if (access.maker != Maker::kLibrary) {
-    return tree_.child(context_, code_of(access.pc), access.maker);
-  }
+  if (access.maker == Maker::kLibrary) [[unlikely]]
+    return place_of_library(access);
+  return tree_.child(context_, code_of(access.pc), access.maker);
+}
+
+Place HostWatcher::place_of_library(const Access& access) {
   auto known = std::ranges::find_if(
       sites_, [&](const CallSite& site) { return same_place(site, *access.site); });
   if (known == sites_.end()) known = sites_.insert(known, *access.site);
   return tree_.child(context_, static_cast<std::uint32_t>(known - sites_.begin()), Maker::kLibrary);
+}
+
+// All bytes of a granule, in the usual case: nobody, or the current replica alone, has touched
+// them. Whether the access was marked; `mark` does the same for all cases.
+// `place` is that of the access, or the root: not looked up yet.
+inline bool HostWatcher::mark_word(Granule& granule, const Access& access, Place& place) {
+  if (mode_ != Mode::kReplica) return false;
+  Marks& marks = access.writes ? granule.writers : granule.readers;
+  const Words own = words_of(agent_);
+  bool is_new = granule.phase != phase_;
+  if (is_new) {
+    granule.phase = phase_;
+    granule.writers.agents = granule.readers.agents = granule.others.agents = Agents{};
+  } else {
+    const Words now = words_of(marks);
+    is_new = now == Words{};
+    if (!is_new && now != own) return false;
+    const Words other = words_of(access.writes ? granule.readers : granule.writers);
+    if (other != Words{} && other != own) return false;
+    if (access.writes && words_of(granule.others) != Words{}) return false;
+  }
+  if (!is_new) return true;
+  marks.agents = Agents{} + agent_;
+  if (place == CallTree::kRoot) place = place_of(access);
+  std::ranges::fill(marks.places, place);
+  return true;
 }
 
 void HostWatcher::mark(Granule& granule, std::uintptr_t address, Agents lanes,

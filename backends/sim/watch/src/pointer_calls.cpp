@@ -10,6 +10,7 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -73,6 +74,21 @@ std::string_view without_parameters(std::string_view text) {
   return text;
 }
 
+bool fits_a_pattern(const std::string& name) {
+  // A stand-in of this library; a call of any function through a stub has a note of its own.
+  if (name.starts_with("belfry_")) return true;
+  const Patterns& known = patterns();
+  const auto fits = [&](const auto& pattern) {
+    return ::regexec(pattern.get(), name.c_str(), 0, nullptr, 0) == 0;
+  };
+  if (std::ranges::any_of(known.of_names, fits)) return true;
+  const std::string text = readable(name);
+  const std::string_view bare = without_parameters(text);
+  return std::ranges::any_of(known.vouched, [&](const std::string& vouched) {
+    return vouched == name || vouched == text || vouched == bare;
+  });
+}
+
 }  // namespace
 
 void forget_pointer_calls() { targets.clear(); }
@@ -86,18 +102,11 @@ bool is_watched_code(const void* code) {
 bool are_pointer_calls_missing() { return targets.is_full(); }
 
 bool is_known_function(const std::string& name) {
-  // A stand-in of this library; a call of any function through a stub has a note of its own.
-  if (name.starts_with("belfry_")) return true;
-  const Patterns& known = patterns();
-  const auto fits = [&](const auto& pattern) {
-    return ::regexec(pattern.get(), name.c_str(), 0, nullptr, 0) == 0;
-  };
-  if (std::ranges::any_of(known.of_names, fits)) return true;
-  const std::string text = readable(name);
-  const std::string_view bare = without_parameters(text);
-  return std::ranges::any_of(known.vouched, [&](const std::string& vouched) {
-    return vouched == name || vouched == text || vouched == bare;
-  });
+  // The thread of the watch alone asks.
+  static std::map<std::string, bool>& answers = *new std::map<std::string, bool>;
+  const auto [answer, is_new] = answers.try_emplace(name);
+  if (is_new) answer->second = fits_a_pattern(name);
+  return answer->second;
 }
 
 }  // namespace belfry::sim::watch

@@ -55,6 +55,10 @@ void Shadow::forget(std::uintptr_t address, std::size_t bytes) noexcept {
     const std::uintptr_t stop = std::min(end, end_of_leaf);
     if (Granule* const leaf = leaves_[address >> kLeafBits]; leaf != nullptr) {
       for (std::uintptr_t at = address; at < stop; at = (at / 8 + 1) * 8) {
+        if (at % 8 == 0 && stop - at >= 8) {
+          leaf[at % kLeafBytes / 8].phase = 0;
+          continue;
+        }
         const Agents kept = ~lanes_of(
             at % 8, static_cast<unsigned>(std::min<std::uintptr_t>(8 - at % 8, stop - at)));
         Granule& granule = leaf[at % kLeafBytes / 8];

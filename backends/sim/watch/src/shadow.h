@@ -31,7 +31,7 @@ struct Marks {
 /// of a phase to a byte are in conflict, some access is in conflict with the first writer, the
 /// first reader, or the first reader that differs.
 struct Granule {
-  std::uint32_t phase = 0;  ///< Of the marks: marks of earlier phases count for nothing.
+  std::uint32_t phase = 0;  ///< Of the marks: marks of earlier phases, from 0, count for nothing.
   Marks writers;            ///< The first agent that wrote.
   Marks readers;            ///< The first agent that read.
   Marks others;             ///< The first reader besides the agent in `readers`.

@@ -45,8 +45,10 @@ TEST(Shadow, ForgetsTheBytesOfARangeAcrossLeaves) {
   shadow.forget(kLeaf - 13, 23);  // The last 5 bytes of the first granule, 2 of the last.
   EXPECT_EQ(shadow.at(kLeaf - 16).writers.agents[2], 7);
   EXPECT_EQ(shadow.at(kLeaf - 16).writers.agents[3], 0);
-  EXPECT_FALSE(any(shadow.at(kLeaf - 8).readers.agents));
-  EXPECT_FALSE(any(shadow.at(kLeaf).others.agents));
+  EXPECT_EQ(shadow.at(kLeaf - 16).phase, 1U);
+  EXPECT_EQ(shadow.at(kLeaf - 8).phase, 0U);
+  EXPECT_EQ(shadow.at(kLeaf).phase, 0U);
+  EXPECT_EQ(shadow.at(kLeaf + 8).phase, 1U);
   EXPECT_EQ(shadow.at(kLeaf + 8).writers.agents[1], 0);
   EXPECT_EQ(shadow.at(kLeaf + 8).writers.agents[2], 7);
 }

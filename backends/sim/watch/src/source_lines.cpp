@@ -196,6 +196,12 @@ std::string_view SourceLines::find_file(const void* address) {
 
 std::string SourceLines::name_at(const void* address) {
   const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = names_.try_emplace(address);
+  if (is_new) found->second = find_name(address);
+  return found->second;
+}
+
+std::string SourceLines::find_name(const void* address) {
   const auto there = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
   if (tables_->dwfl == nullptr) return kWithoutName;
   Dwfl_Module* module = dwfl_addrmodule(tables_->dwfl, there);

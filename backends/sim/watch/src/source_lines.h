@@ -47,11 +47,13 @@ class SourceLines {
 
   Position find(const void* address);
   std::string_view find_file(const void* address);
+  std::string find_name(const void* address);
 
   std::mutex mutex_;
   // Looked up, and never listed.
   std::map<const void*, Position> found_;
   std::map<const void*, std::string_view> files_;
+  std::map<const void*, std::string> names_;
   std::unique_ptr<Tables> tables_;
 };
 

@@ -43,8 +43,6 @@ std::string with_short_strings(std::string text) {
   return text;
 }
 
-std::uintptr_t base() { return reinterpret_cast<std::uintptr_t>(&code_of); }
-
 }  // namespace
 
 void forget_unseen_calls() {
@@ -78,17 +76,11 @@ std::string readable(const std::string& name) {
   return status == 0 ? with_short_strings(text.get()) : name;
 }
 
-std::uint32_t code_of(const void* address) {
-  const auto distance =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) - base());
-  const auto code = static_cast<std::int32_t>(distance);
-  return code == distance ? static_cast<std::uint32_t>(code) : 0;
-}
-
 const void* address_of_code(std::uint32_t code) {
   if (code == 0) return nullptr;
+  const auto base = reinterpret_cast<std::uintptr_t>(&address_of_code);
   return reinterpret_cast<const void*>(
-      base() + static_cast<std::uintptr_t>(static_cast<std::int32_t>(code)));
+      base + static_cast<std::uintptr_t>(static_cast<std::int32_t>(code)));
 }
 
 }  // namespace belfry::sim::watch

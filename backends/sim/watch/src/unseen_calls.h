@@ -22,10 +22,16 @@ bool is_note_of_a_call(const void* address);
 /// The name as the source has it, for a name of the linker.
 std::string readable(const std::string& name);
 
+/// The inverse of code_of; null for 0.
+const void* address_of_code(std::uint32_t code);
+
 /// The distance of a code address from a fixed address of the program; 0 for code far away. All
 /// watched code of a program is near.
-std::uint32_t code_of(const void* address);
-/// The inverse; null for 0.
-const void* address_of_code(std::uint32_t code);
+inline std::uint32_t code_of(const void* address) {
+  const auto base = reinterpret_cast<std::uintptr_t>(&address_of_code);
+  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) - base);
+  const auto code = static_cast<std::int32_t>(distance);
+  return code == distance ? static_cast<std::uint32_t>(code) : 0;
+}
 
 }  // namespace belfry::sim::watch
