@@ -5,9 +5,9 @@
 #include "unseen_calls.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 
 // How an access changes the marks of the bytes, and what a clash of two marks means.
 namespace belfry::sim::watch {
@@ -42,23 +42,26 @@ Words words_of(Agent agent) {
   return {kEach * agent, kEach * agent};
 }
 
-Words words_of(const Marks& marks) {
-  Words words;
-  std::memcpy(&words, &marks.agents, sizeof words);
-  return words;
+Words words_of(const Marks& marks) { return std::bit_cast<Words>(marks.agents); }
+
+using Places = Place __attribute__((vector_size(32)));
+
+// The file is compiled without the compiler's own knowledge of memcpy.
+void set_all_places(Place (&places)[8], Place place) {
+  const Places all = Places{} + place;
+  __builtin_memcpy(places, &all, sizeof all);
 }
 
 void set_places(Place (&places)[8], Agents lanes, Place place) {
-  using Places = Place __attribute__((vector_size(32)));
   using Signed = std::int16_t __attribute__((vector_size(16)));
   using Wide = std::int32_t __attribute__((vector_size(32)));
   // A lane of -1 stays -1.
   const auto wide =
       reinterpret_cast<Places>(__builtin_convertvector(reinterpret_cast<Signed>(lanes), Wide));
   Places all;
-  std::memcpy(&all, places, sizeof all);
+  __builtin_memcpy(&all, places, sizeof all);
   all = ((Places{} + place) & wide) | (all & ~wide);
-  std::memcpy(places, &all, sizeof all);
+  __builtin_memcpy(places, &all, sizeof all);
 }
 
 }  // namespace
@@ -153,7 +156,7 @@ inline bool HostWatcher::mark_word(Granule& granule, const Access& access, Place
   if (!is_new) return true;
   marks.agents = Agents{} + agent_;
   if (place == CallTree::kRoot) place = place_of(access);
-  std::ranges::fill(marks.places, place);
+  set_all_places(marks.places, place);
   return true;
 }
 
