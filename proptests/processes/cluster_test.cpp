@@ -439,5 +439,21 @@ TEST(Cluster, HasUpTo256Hosts) {
   EXPECT_EQ(agreed, 256);
 }
 
+// A turn of a host is a choice at most, and each host has a turn in each of the 102 calls.
+TEST(Cluster, KeepsTheTokenOf100ReductionsOver256Hosts) {
+  testing::asserts("SEM-151");
+  Cluster cluster{{.hosts = 256, .seed = 3}};
+  cluster.run([&](Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    strategy.run([](ReplicaContext& replica) {
+      for (int i = 0; i < 100; ++i) replica.all_reduce(ReduceOp::kSum, 1);
+    });
+  });
+  // The arrival and the return in each call, the start and the end of the program.
+  EXPECT_EQ(cluster.log().hosts().size(), 256U * (2 * 102 + 2));
+  EXPECT_LE(cluster.choices().size(), 256U * 103);
+  EXPECT_FALSE(cluster.replay_token().empty());
+}
+
 }  // namespace
 }  // namespace belfry::testing

@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -93,24 +95,87 @@ TEST(GroupContract, GathersValuesOfAnyLength) {
   });
 }
 
-TEST(GroupContract, GathersNothingIfAllValuesAreEqual) {
+// The sum of all bytes modulo 256, in a byte; nothing if some message is empty.
+constexpr auto kSum =
+    [](std::span<const std::span<const std::byte>> messages) -> std::optional<Bytes> {
+  unsigned sum = 0;
+  for (const std::span<const std::byte> message : messages) {
+    if (message.empty()) return std::nullopt;
+    for (const std::byte byte : message) sum += static_cast<unsigned>(byte);
+  }
+  return Bytes{static_cast<std::byte>(sum)};
+};
+
+// The byte of rank r, `length` times.
+Bytes ones_of(int rank, std::size_t length) { return Bytes(length, static_cast<std::byte>(rank)); }
+
+TEST(GroupContract, FoldsTheBytesOfAllProcesses) {
   testing::asserts("SEM-150");
   on_each_process([](ProcessGroup& group) {
-    EXPECT_THAT(group.gather_unless_equal({}), IsEmpty());
-    EXPECT_THAT(group.gather_unless_equal(pattern(5000, 1)), IsEmpty());
-    if (group.size() == 1) return;
-    // One process has another byte, another length, or gathers.
+    for (const std::size_t length : {1, 999, 1001, 300'000}) {
+      const FoldedBytes folded = group.fold(ones_of(group.rank(), length), kSum);
+      ASSERT_NE(folded.result, nullptr) << length;
+      EXPECT_THAT(folded.all, IsEmpty());
+      const auto ranks = static_cast<std::size_t>(group.size() * (group.size() - 1) / 2);
+      EXPECT_EQ(*folded.result, Bytes{static_cast<std::byte>(length * ranks)}) << length;
+    }
+  });
+}
+
+TEST(GroupContract, FoldsInOrderOfRank) {
+  on_each_process([](ProcessGroup& group) {
+    const auto joined = [](std::span<const std::span<const std::byte>> messages) {
+      Bytes all;
+      for (const auto& message : messages) all.insert(all.end(), message.begin(), message.end());
+      return std::optional(std::move(all));
+    };
+    Bytes expected;
+    for (int rank = 0; rank < group.size(); ++rank) {
+      const Bytes one = ones_of(rank, as_seed(rank + 1));
+      expected.insert(expected.end(), one.begin(), one.end());
+    }
+    const FoldedBytes folded = group.fold(ones_of(group.rank(), as_seed(group.rank() + 1)), joined);
+    ASSERT_NE(folded.result, nullptr);
+    EXPECT_EQ(*folded.result, expected);
+  });
+}
+
+TEST(GroupContract, GathersWhereNothingIsFolded) {
+  testing::asserts("SEM-150");
+  on_each_process([](ProcessGroup& group) {
     for (int stranger = 0; stranger < group.size(); ++stranger) {
-      for (const std::size_t length : {17, 18}) {
-        const Bytes usual = pattern(17, 1);
-        const Bytes strange = pattern(length, 2);
-        const bool is_stranger = group.rank() == stranger;
-        const Bytes& own = is_stranger ? strange : usual;
-        const auto all = is_stranger ? group.gather(own) : group.gather_unless_equal(own);
-        ASSERT_EQ(all.size(), static_cast<std::size_t>(group.size()));
+      for (const std::size_t length : {1, 2000}) {
+        const auto message_of = [&](int rank) {
+          return rank == stranger ? Bytes() : ones_of(rank, length);
+        };
+        const FoldedBytes folded = group.fold(message_of(group.rank()), kSum);
+        EXPECT_EQ(folded.result, nullptr);
+        ASSERT_EQ(folded.all.size(), static_cast<std::size_t>(group.size()));
         for (int rank = 0; rank < group.size(); ++rank) {
-          EXPECT_TRUE(all[static_cast<std::size_t>(rank)] == (rank == stranger ? strange : usual));
+          EXPECT_EQ(folded.all[static_cast<std::size_t>(rank)], message_of(rank));
         }
+      }
+    }
+  });
+}
+
+// The process that gathers gets all bytes. The others get the result, or all bytes too.
+TEST(GroupContract, FoldsMeetGathers) {
+  testing::asserts("SEM-150");
+  on_each_process([](ProcessGroup& group) {
+    for (int stranger = 0; stranger < group.size(); ++stranger) {
+      const Bytes own = ones_of(group.rank() + 1, 3);
+      FoldedBytes found;
+      if (group.rank() == stranger) found.all = group.gather(own);
+      if (group.rank() != stranger) found = group.fold(own, kSum);
+      const auto ranks = static_cast<unsigned>(group.size() * (group.size() + 1) / 2);
+      if (found.result != nullptr) {
+        EXPECT_EQ(*found.result, Bytes{static_cast<std::byte>(3 * ranks)});
+        continue;
+      }
+      ASSERT_EQ(found.all.size(), static_cast<std::size_t>(group.size()));
+      for (int rank = 0; rank < group.size(); ++rank) {
+        EXPECT_EQ(found.all[static_cast<std::size_t>(rank)], ones_of(rank + 1, 3));
       }
     }
   });

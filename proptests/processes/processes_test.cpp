@@ -92,6 +92,27 @@ TEST(Processes, ExchangeAFewBytesForAMergeWithoutData) {
   });
 }
 
+// Numbers, lists and tensors.
+TEST(Processes, ExchangeOnceForAnAllReduce) {
+  testing::asserts("SEM-151");
+  run_processes(3, [](ProcessGroup& group) {
+    CountedGroup counted(group);
+    sim::Backend backend{{.devices = 2}};
+    MultiWorkerMirroredStrategy strategy{backend, counted};
+    counted.calls = 0;
+    strategy.run([](ReplicaContext& replica) {
+      const int own = replica.replica_id() + 1;
+      EXPECT_EQ(replica.all_reduce(ReduceOp::kSum, own), 21);
+      const auto both = replica.all_reduce(ReduceOp::kMean, std::vector<double>{2.0 * own, 1});
+      EXPECT_EQ(both, (std::vector<double>{7, 1}));
+      const auto tensor = Tensor<float>::full({3}, static_cast<float>(own));
+      EXPECT_EQ(replica.all_reduce(ReduceOp::kSum, tensor).to_host(),
+                (std::vector<float>{21, 21, 21}));
+    });
+    EXPECT_EQ(counted.calls, 4);  // One for each reduction, and one for the end of the run.
+  });
+}
+
 TEST(Processes, TellEveryProcessThatOneSkipsAMerge) {
   testing::asserts("SEM-152");
   at_each_place(3, [](int odd) {

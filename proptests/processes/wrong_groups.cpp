@@ -6,7 +6,10 @@
 #include "belfry/detail/changed_components.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace belfry::testing {
 namespace {
@@ -43,12 +46,15 @@ WrongGroup::Messages PassesChangesOver::changed(Messages messages) {
   return messages;
 }
 
-std::vector<std::vector<std::byte>> ComparesLengths::gather_unless_equal(
-    std::span<const std::byte> bytes) {
-  Messages messages = gather(bytes);
+FoldedBytes ComparesLengths::fold(std::span<const std::byte> bytes, Fold fold) {
+  FoldedBytes right = WrongGroup::fold(bytes, fold);
   const bool same = std::ranges::all_of(
-      messages, [&](const auto& message) { return message.size() == bytes.size(); });
-  return same ? Messages() : messages;
+      right.all, [&](const auto& message) { return message.size() == bytes.size(); });
+  if (right.result != nullptr || !same) return right;
+  const std::vector<std::span<const std::byte>> seen(right.all.size(), right.all.front());
+  std::optional<std::vector<std::byte>> result = fold(seen);
+  if (!result) return right;
+  return {.result = std::make_shared<const std::vector<std::byte>>(*std::move(result))};
 }
 
 }  // namespace belfry::testing

@@ -20,9 +20,8 @@ class WrongGroup : public ForwardingGroup {
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     return changed(right_.gather(bytes));
   }
-  std::vector<std::vector<std::byte>> gather_unless_equal(
-      std::span<const std::byte> bytes) override {
-    return changed(right_.gather_unless_equal(bytes));
+  FoldedBytes fold(std::span<const std::byte> bytes, Fold fold) override {
+    return ProcessGroup::fold(bytes, fold);
   }
 
  protected:
@@ -56,13 +55,13 @@ class PassesChangesOver final : public WrongGroup {
   int changes_ = 0;
 };
 
-/// Takes messages of the same length for equal.
+/// Takes messages of the same length for equal: if a fold makes nothing of the messages, folds the
+/// message of process 0 in place of each.
 class ComparesLengths final : public WrongGroup {
  public:
   using WrongGroup::WrongGroup;
 
-  std::vector<std::vector<std::byte>> gather_unless_equal(
-      std::span<const std::byte> bytes) override;
+  FoldedBytes fold(std::span<const std::byte> bytes, Fold fold) override;
 };
 
 }  // namespace belfry::testing

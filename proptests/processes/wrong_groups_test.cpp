@@ -80,7 +80,7 @@ TEST(WrongGroups, ThatPassOverAChangeInAProcessThatListensBreakCProg) {
 
 // The merges of replicas differ in the program, and the processes are in the merge together.
 TEST(WrongGroups, ThatCompareLengthsAloneBreakCFail) {
-  expect_broken("C-fail", "with a fault: the program failed with ",
+  expect_broken("C-fail", "with a fault: the program ended well, where the model failed with ",
                 &in_each_process<ComparesLengths>);
 }
 

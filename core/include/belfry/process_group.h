@@ -4,11 +4,14 @@
 
 #include "belfry/call_site.h"
 #include "belfry/deadline.h"
+#include "belfry/detail/function_ref.h"
 #include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,6 +56,13 @@ std::string text_of(const CallNames::Name& name, const std::string& otherwise);
 
 }  // namespace detail
 
+/// What a process gets from `ProcessGroup::fold`: the result, or the bytes of all processes.
+struct FoldedBytes {
+  /// The result of the fold; null if the fold made nothing of the bytes.
+  std::shared_ptr<const std::vector<std::byte>> result{};
+  std::vector<std::vector<std::byte>> all{};  ///< In order of rank; empty with a result.
+};
+
 /// A group of processes, as one of them sees it: for a MultiWorkerMirroredStrategy, and for
 /// exchanges of bytes between its runs (SEM-150).
 ///
@@ -78,10 +88,16 @@ class ProcessGroup {
   /// Gives every process the bytes of all processes, in order of rank. Lengths may differ.
   /// Order: blocks the host until all processes have called.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
-  /// Does the same, but returns nothing if the bytes of all processes are equal. The call meets
-  /// `gather` and `gather_unless_equal` of the other processes. The default gathers and compares; a
-  /// group that compares at less cost replaces the default.
-  virtual std::vector<std::vector<std::byte>> gather_unless_equal(std::span<const std::byte> bytes);
+  /// Makes a result of the bytes of all processes, in order of rank, or nothing. The result depends
+  /// on the bytes alone: a group calls the function in one process or in several. Throws nothing.
+  using Fold = detail::FunctionRef<std::optional<std::vector<std::byte>>(
+      std::span<const std::span<const std::byte>>)>;
+  /// Gives every process what `fold` makes of the bytes of all processes, or the bytes if `fold`
+  /// makes nothing of them. The call meets `gather`: while some process gathers, the others get the
+  /// result or the bytes. The default gathers, and folds in every process; a group that folds once
+  /// for all replaces the default.
+  /// Order: blocks the host until all processes have called.
+  virtual FoldedBytes fold(std::span<const std::byte> bytes, Fold fold);
   /// Gives every process the bytes of process `from`; the bytes of all others are ignored.
   /// Order: blocks the host until all processes have called.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a rank outside the group, before anything

@@ -6,7 +6,7 @@
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace belfry {
 
@@ -17,13 +17,12 @@ std::string to_string(const GroupHealth& health) {
   return detail::processes_text(health.lost) + " lost" + deadline;
 }
 
-std::vector<std::vector<std::byte>> ProcessGroup::gather_unless_equal(
-    std::span<const std::byte> bytes) {
+FoldedBytes ProcessGroup::fold(std::span<const std::byte> bytes, Fold fold) {
   std::vector<std::vector<std::byte>> all = gather(bytes);
-  const bool are_equal = std::ranges::all_of(
-      all, [&](const std::vector<std::byte>& other) { return std::ranges::equal(other, bytes); });
-  if (are_equal) all.clear();
-  return all;
+  const std::vector<std::span<const std::byte>> messages(all.begin(), all.end());
+  std::optional<std::vector<std::byte>> result = fold(messages);
+  if (!result) return {.all = std::move(all)};
+  return {.result = std::make_shared<const std::vector<std::byte>>(*std::move(result))};
 }
 
 std::string ProcessGroup::host_name(int process) const {

@@ -134,10 +134,7 @@ void StrategyReductions::all_reduce(ReduceOp op, std::span<const std::vector<Lea
   statistics_.reductions += 1;
   const std::vector<LeafRef>& first = parts.front();
   for (const LeafRef& leaf : first) require_reducible(op, leaf);
-  KernelCall on_host;
-  on_host.kind = KernelKind::kReduceReplicas;
-  on_host.parameters.reduce = op;
-  on_host.parameters.order = order_.value_or(ReductionOrder::kReplicaOrder);
+  KernelCall on_host = call_on_host(op);
   std::vector<std::size_t> tensors;
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     count_leaf(first[leaf], parts.size());
@@ -151,6 +148,28 @@ void StrategyReductions::all_reduce(ReduceOp op, std::span<const std::vector<Lea
     }
   }
   if (!tensors.empty()) reduce_tensor_leaves(op, parts, tensors, present);
+}
+
+void StrategyReductions::reduce_on_host(ReduceOp op,
+                                        std::span<const std::vector<LeafRef>> parts) const {
+  for (const LeafRef& leaf : parts.front()) require_reducible(op, leaf);
+  KernelCall call = call_on_host(op);
+  for (std::size_t leaf = 0; leaf < parts.front().size(); ++leaf) {
+    reduce_host_leaf(call, parts, leaf, false);
+  }
+}
+
+KernelCall StrategyReductions::call_on_host(ReduceOp op) const {
+  KernelCall call;
+  call.kind = KernelKind::kReduceReplicas;
+  call.parameters.reduce = op;
+  call.parameters.order = order_.value_or(ReductionOrder::kReplicaOrder);
+  return call;
+}
+
+void StrategyReductions::count(std::span<const LeafRef> leaves, std::size_t parts) {
+  statistics_.reductions += 1;
+  for (const LeafRef& leaf : leaves) count_leaf(leaf, parts);
 }
 
 void StrategyReductions::count_leaf(const LeafRef& leaf, std::size_t parts) {

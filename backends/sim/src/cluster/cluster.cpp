@@ -134,7 +134,7 @@ class RunningHost final : public Host {
   Backend& backend() override { return backend_; }
   std::map<std::string, std::string>& environment() override { return environment_; }
   void yield() override {
-    run_.meeting.require_own_thread("host " + std::to_string(host_) + " yields");
+    run_.meeting.require_own_thread(host_, " yields");
     run_.executor->step({.kind = OperationKind::kResume,
                          .agent = {AgentId::Kind::kReplica, host_},
                          .name = "yield"});

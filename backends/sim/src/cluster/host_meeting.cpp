@@ -42,18 +42,8 @@ HostMeeting::HostMeeting(Executor& executor, SlowHosts& slow, int hosts,
       calls_(static_cast<std::size_t>(hosts)),
       counts_(static_cast<std::size_t>(hosts)) {}
 
-std::vector<std::vector<std::byte>> HostMeeting::meet(int host, HostCall call) {
-  return outcome_of(host, std::move(call))->bytes;
-}
-
-std::vector<std::vector<std::byte>> HostMeeting::meet_unless_equal(int host, HostCall call) {
-  const std::shared_ptr<const Outcome> outcome = outcome_of(host, std::move(call));
-  if (outcome->are_equal) return {};
-  return outcome->bytes;
-}
-
-std::shared_ptr<const HostMeeting::Outcome> HostMeeting::outcome_of(int host, HostCall call) {
-  require_own_thread("host " + std::to_string(host) + " calls " + call.name);
+std::shared_ptr<const HostMeeting::Outcome> HostMeeting::meet(int host, const HostCall& call) {
+  require_own_thread(host, " calls ", call.name);
   const auto index = static_cast<std::size_t>(host);
   std::unique_lock lock(mutex_);
   ++counts_[index];
@@ -94,20 +84,24 @@ void HostMeeting::suffer_faults(int host) {
   }
 }
 
+// The bytes and folds of all calls are in frames of hosts that wait here.
 void HostMeeting::conclude() {
   Outcome& outcome = *outcome_;
-  const std::string& name = calls_.front()->name;
-  if (std::ranges::any_of(calls_, [&](const auto& call) { return call->name != name; })) {
+  const std::string& name = calls_.front().name;
+  if (std::ranges::any_of(calls_, [&](const HostCall& call) { return call.name != name; })) {
     std::vector<std::string> names;
-    for (const std::optional<HostCall>& call : calls_) names.push_back(call->name);
+    for (const HostCall& call : calls_) names.push_back(call.name);
     outcome.error = detail::calls_differ(names);
+  } else if (std::ranges::all_of(calls_, [](const HostCall& call) { return call.fold; })) {
+    std::vector<std::span<const std::byte>> messages;
+    for (const HostCall& call : calls_) messages.push_back(call.bytes);
+    outcome.folded = (*calls_.front().fold)(messages);
   }
-  for (std::optional<HostCall>& call : calls_) {
-    outcome.bytes.push_back(std::move(call->bytes));
-    call.reset();
+  if (!outcome.error && !outcome.folded) {
+    for (const HostCall& call : calls_) {
+      outcome.bytes.emplace_back(call.bytes.begin(), call.bytes.end());
+    }
   }
-  outcome.are_equal = std::ranges::all_of(
-      outcome.bytes, [&](const auto& bytes) { return bytes == outcome.bytes.front(); });
   arrived_ = 0;
   outcome_ = std::make_shared<Outcome>();
   executor_.open(gate_);
@@ -146,15 +140,17 @@ void HostMeeting::stop(int host) {
             std::string("the plan of faults stops the host") + (is_one ? "" : "s")));
 }
 
-void HostMeeting::require_own_thread(const std::string& call) const {
+void HostMeeting::require_own_thread(int host, const char* call, const std::string& name) const {
   if (std::this_thread::get_id() == thread_) return;
-  throw ContextError(ErrorCode::kGroupContext, call + " on a thread of the program",
+  throw ContextError(ErrorCode::kGroupContext,
+                     (host < 0 ? "a host" : "host " + std::to_string(host)) + call + name +
+                         " on a thread of the program",
                      "all hosts run on the thread of cluster.run: call the group, and strategies "
                      "over the group, on this thread");
 }
 
 GroupHealth HostMeeting::health() const {
-  require_own_thread("a host asks for the health of its group");
+  require_own_thread(-1, " asks for the health of its group");
   const std::lock_guard lock(mutex_);
   GroupHealth health;
   health.lost = ended_;
@@ -166,20 +162,22 @@ GroupHealth HostMeeting::health() const {
 }
 
 std::vector<std::vector<std::byte>> HostGroup::gather(std::span<const std::byte> bytes) {
-  return meeting_.meet(host_, {"gather", {bytes.begin(), bytes.end()}});
+  return meeting_.meet(host_, {"gather", bytes})->bytes;
 }
 
-std::vector<std::vector<std::byte>> HostGroup::gather_unless_equal(
-    std::span<const std::byte> bytes) {
-  return meeting_.meet_unless_equal(host_, {"gather", {bytes.begin(), bytes.end()}});
+FoldedBytes HostGroup::fold(std::span<const std::byte> bytes, Fold fold) {
+  auto outcome = meeting_.meet(host_, {"gather", bytes, &fold});
+  if (!outcome->folded) return {.all = outcome->bytes};
+  const std::vector<std::byte>* const folded = &*outcome->folded;
+  return {.result = {std::move(outcome), folded}};
 }
 
 std::vector<std::byte> HostGroup::broadcast(std::span<const std::byte> bytes, int from) {
   detail::require_rank(*this, from);
-  std::vector<std::byte> own;
-  if (host_ == from) own.assign(bytes.begin(), bytes.end());
-  const std::string name = "broadcast from process " + std::to_string(from);
-  return std::move(meeting_.meet(host_, {name, std::move(own)})[static_cast<std::size_t>(from)]);
+  const std::span<const std::byte> own = host_ == from ? bytes : std::span<const std::byte>();
+  const auto outcome =
+      meeting_.meet(host_, {"broadcast from process " + std::to_string(from), own});
+  return outcome->bytes[static_cast<std::size_t>(from)];
 }
 
 std::string HostGroup::host_name(int process) const {

@@ -23,10 +23,11 @@ namespace belfry::sim {
 /// catch those.
 struct HostStopped {};
 
-/// A call of a group by a host.
+/// A call of a group by a host, which waits in the call until the calls of all hosts have met.
 struct HostCall {
   std::string name;  ///< `gather`, `broadcast from process 2`.
-  std::vector<std::byte> bytes{};
+  std::span<const std::byte> bytes{};
+  const ProcessGroup::Fold* fold = nullptr;  ///< Null if the host wants the bytes of all.
 };
 
 /// The calls of all hosts meet here. Context: on the fibers of hosts.
@@ -35,28 +36,27 @@ class HostMeeting {
   HostMeeting(Executor& executor, SlowHosts& slow, int hosts, const std::vector<HostFault>& faults);
 
   int size() const { return static_cast<int>(calls_.size()); }
-  /// The bytes of all hosts. Order: waits for the calls of all hosts.
-  /// Throws: ProcessLostError, MergeMismatchError, HostStopped.
-  std::vector<std::vector<std::byte>> meet(int host, HostCall call);
-  /// The same, but nothing if the bytes of all hosts are equal.
-  std::vector<std::vector<std::byte>> meet_unless_equal(int host, HostCall call);
+  /// The outcome of a meeting of all hosts.
+  struct Outcome {
+    /// Of all hosts, unless the bytes are folded.
+    std::vector<std::vector<std::byte>> bytes{};
+    /// If every host folds, and the fold makes something of the bytes.
+    std::optional<std::vector<std::byte>> folded{};
+    std::optional<ErrorReport> error{};
+  };
+  /// Order: waits for the calls of all hosts. Throws: ProcessLostError, MergeMismatchError,
+  /// HostStopped.
+  std::shared_ptr<const Outcome> meet(int host, const HostCall& call);
   /// Ends all later calls: the host has ended, with `thrown` or null.
   void leave(int host, const std::exception_ptr& thrown);
   /// The same for a host that stops by the plan.
   void stop(int host);
   GroupHealth health() const;
-  /// Throws: ContextError (kGroupContext) on a thread that the program of a host has made. `call`:
-  /// `host 1 calls gather`.
-  void require_own_thread(const std::string& call) const;
+  /// Throws: ContextError (kGroupContext) on a thread that the program of a host has made. `call`
+  /// with `name`: `host 1 calls gather`.
+  void require_own_thread(int host, const char* call, const std::string& name = {}) const;
 
  private:
-  struct Outcome {
-    std::vector<std::vector<std::byte>> bytes{};
-    bool are_equal = false;
-    std::optional<ErrorReport> error{};
-  };
-
-  std::shared_ptr<const Outcome> outcome_of(int host, HostCall call);
   void suffer_faults(int host);
   void conclude();
   void lose(ErrorReport report);
@@ -68,8 +68,8 @@ class HostMeeting {
   Executor& executor_;
   SlowHosts& slow_;
   const std::vector<HostFault>& faults_;
-  std::vector<std::optional<HostCall>> calls_;
-  std::vector<int> counts_;  // Of calls, by host.
+  std::vector<HostCall> calls_;  // Of the present meeting, as far as hosts have arrived.
+  std::vector<int> counts_;      // Of calls, by host.
   int arrived_ = 0;
   std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
   std::optional<ErrorReport> lost_;
@@ -85,8 +85,7 @@ class HostGroup final : public ProcessGroup {
   int rank() const override { return host_; }
   int size() const override { return meeting_.size(); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
-  std::vector<std::vector<std::byte>> gather_unless_equal(
-      std::span<const std::byte> bytes) override;
+  FoldedBytes fold(std::span<const std::byte> bytes, Fold fold) override;
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
   /// `host0`, `host1` and so on.
   std::string host_name(int process) const override;

@@ -177,10 +177,10 @@ std::vector<Bytes> Group::gather(std::span<const std::byte> bytes) {
   return rounds_->meet(kGather, bytes);
 }
 
-std::vector<Bytes> Group::gather_unless_equal(std::span<const std::byte> bytes) {
+FoldedBytes Group::fold(std::span<const std::byte> bytes, Fold fold) {
   require_mpi({});
   calls().begin();
-  return rounds_->meet_unless_equal(kGather, bytes);
+  return rounds_->meet_to_fold(kGather, bytes, fold);
 }
 
 bool Group::exchange_parts(bool is_ready, std::span<const SentPart> sent,

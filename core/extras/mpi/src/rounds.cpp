@@ -56,16 +56,30 @@ std::vector<Bytes> Rounds::meet(Call call, std::span<const std::byte> value) {
   });
 }
 
-std::vector<Bytes> Rounds::meet_unless_equal(Call call, std::span<const std::byte> value) {
+// Values without pieces are folded in their slots.
+FoldedBytes Rounds::meet_to_fold(Call call, std::span<const std::byte> value,
+                                 ProcessGroup::Fold fold) {
   return noting_loss([&] {
     begin_round(call, value);
-    if (value.size() > in_first(value.size()) || !all_equal(value)) {
-      std::vector<Bytes> all = rest_of_round(value);
-      const auto equals = [&](const Bytes& other) { return std::ranges::equal(other, value); };
-      return std::ranges::all_of(all, equals) ? std::vector<Bytes>() : std::move(all);
+    FoldedBytes folded;
+    std::vector<std::span<const std::byte>> values;
+    values.reserve(peers_.size());
+    const bool are_in_slots = all_are_short(value);
+    if (are_in_slots) {
+      for (int process = 0; process < size(); ++process) {
+        values.push_back(process == rank_ ? value : slots_->first(process));
+      }
+    } else {
+      folded.all = rest_of_round(value);
+      values.assign(folded.all.begin(), folded.all.end());
     }
-    release_slots();
-    return std::vector<Bytes>();
+    if (std::optional<Bytes> result = fold(values)) {
+      folded = {.result = std::make_shared<const Bytes>(*std::move(result))};
+      release_slots();
+    } else if (are_in_slots) {
+      folded.all = values_of_round(value);
+    }
+    return folded;
   });
 }
 
@@ -88,13 +102,12 @@ void Rounds::begin_round(Call call, std::span<const std::byte> value) {
   require_level();
 }
 
-// Whether the values of all processes are equal to a value without pieces.
-bool Rounds::all_equal(std::span<const std::byte> value) const {
+// Whether no value has pieces.
+bool Rounds::all_are_short(std::span<const std::byte> value) const {
+  if (value.size() > in_first(value.size())) return false;
   for (int process = 0; process < size(); ++process) {
     if (process == rank_) continue;
-    const std::span<const std::byte> other = slots_->first(process);
-    if (slots_->head(process).bytes != value.size() || other.size() != value.size()) return false;
-    if (!value.empty() && std::memcmp(other.data(), value.data(), value.size()) != 0) return false;
+    if (slots_->first(process).size() != slots_->head(process).bytes) return false;
   }
   return true;
 }

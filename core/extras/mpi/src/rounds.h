@@ -54,8 +54,8 @@ class Rounds {
   /// The values of all processes, in order of rank. `call` is compared, the lengths are not.
   /// Throws: the errors of ProcessGroup.
   std::vector<belfry::detail::Bytes> meet(Call call, std::span<const std::byte> value);
-  /// The same, but nothing if the values of all processes are equal.
-  std::vector<belfry::detail::Bytes> meet_unless_equal(Call call, std::span<const std::byte> value);
+  /// The result of `fold` for the values, in this process.
+  FoldedBytes meet_to_fold(Call call, std::span<const std::byte> value, ProcessGroup::Fold fold);
   /// A round for the parts of ProcessParts.
   bool exchange_parts(bool is_ready, std::span<const SentPart> sent,
                       std::span<const ReceivedPart> received);
@@ -99,7 +99,7 @@ class Rounds {
   }
   void begin_round(Call call, std::span<const std::byte> value);
   std::size_t in_first(std::size_t bytes) const;
-  bool all_equal(std::span<const std::byte> value) const;
+  bool all_are_short(std::span<const std::byte> value) const;
   void release_slots();
   std::vector<belfry::detail::Bytes> rest_of_round(std::span<const std::byte> value);
   void send_pieces(std::span<const std::byte> value);

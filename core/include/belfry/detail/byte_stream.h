@@ -37,6 +37,9 @@ class ByteWriter {
     return bytes_.data() + (bytes_.size() - count);
   }
 
+  /// Drops the bytes after the first `count`, and keeps the memory.
+  void truncate(std::size_t count) { bytes_.resize(count); }
+
   const Bytes& bytes() const { return bytes_; }
 
  private:

@@ -9,10 +9,13 @@
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
+#include "belfry/process_group.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -31,8 +34,15 @@ void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements = E
 /// The tensor of the message, on `place`; without elements if the message has none. Throws:
 /// InternalError for a message of another form.
 AnyTensor receive_tensor(ByteReader& in, Placement place);
-/// Passes over the tensor of the message. Throws: as receive_tensor.
-void skip_tensor(ByteReader& in);
+/// A tensor in a message. The elements are null if they stay on the device.
+struct SentTensor {
+  DType dtype;
+  Shape shape;
+  const std::byte* elements = nullptr;
+  bool is_held = false;
+};
+/// The next tensor of the message; nothing for a tensor without a value. Throws: as receive_tensor.
+std::optional<SentTensor> next_tensor(ByteReader& in);
 /// The element type in the message. Throws: InternalError for a number without a type.
 DType next_dtype(ByteReader& in);
 /// Throws: InternalError for elements of a message that stand for no bool.
@@ -61,17 +71,27 @@ std::vector<const AnyTensor*> tensors_to_join(const StrategyCore& core,
 struct ReducedMessages {
   std::vector<Bytes> bytes;          ///< Of each process.
   std::vector<ByteReader> messages;  ///< At the begin of each value, in `bytes`.
+  /// The result of the fold, in place of messages; null without a result.
+  std::shared_ptr<const Bytes> folded{};
 };
 
+/// Writes the values of this process for exchange_to_reduce, to be sent with the round of the
+/// merge. Throws: exceptions of `write`, DeviceError.
+void write_to_reduce(ByteWriter& out, StrategyCore& core,
+                     const std::vector<const AnyTensor*>& tensors,
+                     FunctionRef<void(ByteWriter&, Elements)> write);
 /// The exchange of values for a reduction by an operator. The elements of tensors stay on the
 /// devices if the devices of all processes can be joined by a communicator, which the first such
 /// exchange makes (SEM-215); else the elements are sent. `write` writes the values of this
-/// process, whose tensors are `tensors`; `what` and `site` are those of the verb.
+/// process, whose tensors are `tensors`; `what` and `site` are those of the verb. `fold` may reduce
+/// the messages of all processes, which begin with the transport; null for no fold. With a fold,
+/// the values that processes have sent with the round are not sent again.
 /// Order: blocks the host until all processes have called, and until tensors that are sent are
 /// computed. Throws: exceptions of `write`, DeviceError, and then PeerFailedError in the other
 /// processes; as RoundMembers::exchange.
 ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
                                    const std::vector<const AnyTensor*>& tensors,
-                                   FunctionRef<void(ByteWriter&, Elements)> write);
+                                   FunctionRef<void(ByteWriter&, Elements)> write,
+                                   const ProcessGroup::Fold* fold = nullptr);
 
 }  // namespace belfry::detail

@@ -102,12 +102,15 @@ Participants receive_present(const StrategyCore& core, std::vector<ByteReader>& 
 int count_of_processes(StrategyCore& core, const char* what, const Participants& present,
                        CallSite site);
 
-/// A value of the type of the components. Throws: UnsupportedError if this process has no
-/// component, and the type has no default constructor.
+/// A value that a received value replaces: a component, or an empty value if the message has all of
+/// a value. Throws: UnsupportedError if this process has no component, and the type has no default
+/// constructor.
 template <class T>
-T like_components(const PerReplica<T>& value, [[maybe_unused]] const char* what,
+T like_components([[maybe_unused]] const PerReplica<T>& value, [[maybe_unused]] const char* what,
                   [[maybe_unused]] CallSite site) {
-  if constexpr (std::is_default_constructible_v<T>) {
+  if constexpr (is_numeric_vector<T>() || std::is_same_v<T, std::string>) {
+    return {};
+  } else if constexpr (std::is_default_constructible_v<T>) {
     return value.begin() == value.end() ? T{} : *value.begin();
   } else {
     if (value.begin() == value.end()) throw_not_sent(what, site);

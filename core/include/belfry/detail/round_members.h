@@ -79,9 +79,9 @@ class RoundMembers {
   /// Exchanges the values of the verb `what`, a literal: the messages of all processes, in order of
   /// rank. Messages of processes that listen are empty. Order: blocks the host until all processes
   /// have called. Throws: as agree; MergeMismatchError also for another verb or place.
-  virtual std::vector<Bytes> exchange(const char* what, CallSite site, const Bytes& own);
-  /// The same. An exception of `write` is thrown here, and told to the other processes.
-  std::vector<Bytes> exchange(const char* what, CallSite site, WriteMessage write);
+  /// An exception of `write` is thrown here, and told to the other processes.
+  virtual std::vector<Bytes> exchange(const char* what, CallSite site, WriteMessage write);
+  std::vector<Bytes> exchange(const char* what, CallSite site, const Bytes& own);
   /// The same for a verb of all processes. Throws: also UnsupportedError (kUnsupported) if some
   /// process listens.
   std::vector<Bytes> exchange_of_all(const char* what, CallSite site, const Bytes& own);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/kernel.h"
 #include "belfry/call_site.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/function_ref.h"
@@ -107,6 +108,12 @@ class StrategyReductions {
   void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,
                   const Participants& present);
 
+  /// Replaces the leaves of `parts.front()` by the reduction over all parts, in host memory, as
+  /// all_reduce does with host leaves; no leaf is a tensor. Counts nothing. Throws: as all_reduce.
+  void reduce_on_host(ReduceOp op, std::span<const std::vector<LeafRef>> parts) const;
+  /// Counts a reduction of `parts` parts with such leaves.
+  void count(std::span<const LeafRef> leaves, std::size_t parts);
+
   /// All elements of all parts, part after part in replica order, as a vector on the device of each
   /// replica of this process. `parts[i]` belongs to the i-th replica of `present`; counts may
   /// differ. Order: through the communicator if there is one, all replicas participate and all
@@ -130,6 +137,7 @@ class StrategyReductions {
   std::string sentence_about(const StrategyOptions& options);
   CrossDeviceOps& algorithm() { return algorithm_ == nullptr ? native_ : *algorithm_; }
   void count_leaf(const LeafRef& leaf, std::size_t parts);
+  KernelCall call_on_host(ReduceOp op) const;
   void reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
                             std::span<const std::size_t> leaves, const Participants& present);
   void reduce_in_processes(ReduceOp op, std::span<const std::vector<LeafRef>> parts,

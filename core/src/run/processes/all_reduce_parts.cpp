@@ -5,16 +5,16 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/process_values.h"
+#include "run/processes/reduction_fold.h"
+#include "run/processes/sent_structure.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <map>
 #include <memory_resource>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace belfry::detail {
@@ -23,59 +23,6 @@ namespace {
 const std::vector<LeafDescription>& described(const void* value) {
   return *static_cast<const std::vector<LeafDescription>*>(value);
 }
-
-// The functions of types with ElementTraits, by the names of the types. Addresses of functions have
-// no meaning in another process.
-using OwnTypes = std::map<std::string, const ElementFunctions*>;
-
-OwnTypes own_types(MergeRequest* const* requests, const Participants& present);
-
-// The structure of a value, with all of its leaves but the elements.
-struct Structure {
-  Structure(std::span<const std::byte> sent, const OwnTypes& types) : bytes(sent) {
-    ByteReader in(sent);
-    op = in.get<ReduceOp>();
-    file = in.text();
-    line = in.get<int>();
-    for (std::size_t left = in.count(1); left > 0; --left) {
-      LeafDescription leaf;
-      leaf.path = in.text();
-      leaf.type = in.text();
-      descriptions.push_back(std::move(leaf));
-    }
-    for (std::size_t left = in.count(1); left > 0; --left) add_leaf(in, types);
-  }
-
-  std::span<const std::byte> bytes;
-  ReduceOp op = ReduceOp::kSum;
-  std::string file;
-  int line = 0;
-  std::vector<LeafDescription> descriptions;
-  std::vector<LeafRef> leaves;     // Without elements.
-  std::vector<std::size_t> sizes;  // Bytes of elements; kTensor for a tensor.
-  static constexpr std::size_t kTensor = static_cast<std::size_t>(-1);
-
- private:
-  void add_leaf(ByteReader& in, const OwnTypes& types) {
-    LeafRef& leaf = leaves.emplace_back();
-    if (in.get<bool>()) {
-      sizes.push_back(kTensor);
-      return;
-    }
-    leaf.dtype = next_dtype(in);
-    // A type that no replica of this process brings is a difference of structure, which is found
-    // before the leaf is read.
-    const std::string name = in.text();
-    const auto type = name.empty() ? types.end() : types.find(name);
-    if (type != types.end()) leaf.own = type->second;
-    leaf.count = in.count();
-    sizes.push_back(in.count());
-    // The elements of an unknown type are not counted.
-    const bool is_known = name.empty() || leaf.own != nullptr;
-    check(leaf.count <= sizes.back() && (!is_known || leaf.bytes() == sizes.back()),
-          "a message between processes counts other elements than it sends");
-  }
-};
 
 // The values of all replicas, in the form that their processes sent. Every process reads the values
 // of all: equal structures are read once, and the elements of host leaves lie in few blocks.
@@ -90,7 +37,7 @@ class Parts {
   // reduced in their place.
   AllReduceRequest& take(ByteReader& in, const AllReduceRequest* own) {
     if (in.get<bool>()) read_structure(in);
-    const Structure& structure = structures_.back();
+    const SentStructure& structure = structures_.back();
     std::vector<LeafRef> leaves = own == nullptr ? structure.leaves : own->leaves;
     for (std::size_t i = 0; i < structure.sizes.size(); ++i) {
       if (own == nullptr) {
@@ -115,7 +62,7 @@ class Parts {
   }
 
   void take_elements(ByteReader& in, std::size_t bytes, LeafRef& leaf) {
-    if (bytes == Structure::kTensor) {
+    if (bytes == SentStructure::kTensor) {
       leaf = tensor_leaf(tensors_.emplace_back(receive_tensor(in, place_)));
       return;
     }
@@ -126,13 +73,14 @@ class Parts {
   }
 
   static void skip_elements(ByteReader& in, std::size_t bytes) {
-    bytes == Structure::kTensor ? skip_tensor(in) : static_cast<void>(in.skip(bytes));
+    bytes == SentStructure::kTensor ? static_cast<void>(next_tensor(in))
+                                    : static_cast<void>(in.skip(bytes));
   }
 
   const MergeRequest& like_;
   Placement place_;
   OwnTypes types_;
-  std::deque<Structure> structures_;
+  std::deque<SentStructure> structures_;
   std::deque<AnyTensor> tensors_;
   std::pmr::monotonic_buffer_resource elements_;
   std::deque<AllReduceRequest> requests_;
@@ -157,30 +105,6 @@ bool have_one_structure(const AllReduceRequest& a, const AllReduceRequest& b) {
          a.same(a.value, b.value) && same_leaves(a.leaves, b.leaves);
 }
 
-void send_structure(ByteWriter& out, const AllReduceRequest& request) {
-  ByteWriter structure;
-  structure.put(request.op);
-  structure.text(request.site.file);
-  structure.put(request.site.line);
-  const std::vector<LeafDescription> leaves = request.describe(request.value);
-  structure.put(static_cast<std::uint64_t>(leaves.size()));
-  for (const LeafDescription& leaf : leaves) {
-    structure.text(leaf.path);
-    structure.text(leaf.type);
-  }
-  structure.put(static_cast<std::uint64_t>(request.leaves.size()));
-  for (const LeafRef& leaf : request.leaves) {
-    structure.put(leaf.tensor != nullptr);
-    if (leaf.tensor != nullptr) continue;
-    structure.put(leaf.dtype);
-    structure.text(leaf.own == nullptr ? std::string() : name_of(*leaf.own));
-    structure.put(static_cast<std::uint64_t>(leaf.count));
-    structure.put(static_cast<std::uint64_t>(leaf.bytes()));
-  }
-  out.put(static_cast<std::uint64_t>(structure.bytes().size()));
-  out.add(structure.bytes().data(), structure.bytes().size());
-}
-
 // The structure, unless it is that of the replica `before` of this process; then the elements.
 void send_part(ByteWriter& out, const AllReduceRequest& request, const AllReduceRequest* before,
                Elements elements) {
@@ -196,6 +120,28 @@ void send_part(ByteWriter& out, const AllReduceRequest& request, const AllReduce
   }
 }
 
+void send_parts(ByteWriter& out, const StrategyCore& core, MergeRequest* const* requests,
+                const Participants& present, Elements elements) {
+  const AllReduceRequest* before = nullptr;
+  for (const int replica : send_present(out, core, present)) {
+    send_part(out, at(requests, replica), before, elements);
+    before = &at(requests, replica);
+  }
+}
+
+// The tensors; none if a replica takes no part: a communicator takes a part of every replica.
+std::vector<const AnyTensor*> tensors_of(const StrategyCore& core, MergeRequest* const* requests,
+                                         const Participants& present) {
+  std::vector<const AnyTensor*> tensors;
+  const bool all_present = present.count() == core.own().count();
+  for (int i = 0; all_present && i < present.count(); ++i) {
+    for (const LeafRef& leaf : at(requests, present.id(i)).leaves) {
+      if (leaf.tensor != nullptr) tensors.push_back(leaf.tensor);
+    }
+  }
+  return tensors;
+}
+
 }  // namespace
 
 AllReduceRequest::AllReduceRequest(const MergeRequest& like, ReduceOp reduce_op,
@@ -208,27 +154,34 @@ AllReduceRequest::AllReduceRequest(const MergeRequest& like, ReduceOp reduce_op,
       same([](const void* a, const void* b) { return a == b || described(a) == described(b); }),
       describe([](const void* a) { return described(a); }) {}
 
+void write_for_round(StrategyCore& core, MergeRequest* const* requests, const Participants& present,
+                     ByteWriter& out) {
+  const std::size_t begin = out.bytes().size();
+  const auto write = [&](ByteWriter& to, Elements elements) {
+    send_parts(to, core, requests, present, elements);
+  };
+  try {
+    write_to_reduce(out, core, tensors_of(core, requests, present), write);
+  } catch (...) {
+    out.truncate(begin);
+  }
+}
+
 void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* requests,
                                const Participants& present) {
   StrategyCore& core = cross.core();
   const MergeRequest& first = *requests[present.id(0)];
-  // A communicator takes a part of every replica.
-  const bool all_present = present.count() == core.own().count();
-  std::vector<const AnyTensor*> tensors;
-  for (int i = 0; all_present && i < present.count(); ++i) {
-    for (const LeafRef& leaf : at(requests, present.id(i)).leaves) {
-      if (leaf.tensor != nullptr) tensors.push_back(leaf.tensor);
-    }
-  }
+  const auto reduce = [&core](std::span<const std::span<const std::byte>> messages) {
+    return fold_reduction(core, messages);
+  };
+  const ProcessGroup::Fold fold(reduce);
   const auto write = [&](ByteWriter& out, Elements elements) {
-    const AllReduceRequest* before = nullptr;
-    for (const int replica : send_present(out, core, present)) {
-      send_part(out, at(requests, replica), before, elements);
-      before = &at(requests, replica);
-    }
+    send_parts(out, core, requests, present, elements);
   };
   // The place is empty: merges with equal tags meet at different lines.
-  ReducedMessages sent = exchange_to_reduce(core, "all_reduce", {}, tensors, write);
+  ReducedMessages sent =
+      exchange_to_reduce(core, "all_reduce", {}, tensors_of(core, requests, present), write, &fold);
+  if (sent.folded != nullptr) return take_reduction(core, requests, present, *sent.folded);
   const RoundMembers& processes = core.members();
   const Participants everywhere = receive_present(core, sent.messages, "all_reduce", first.site);
 

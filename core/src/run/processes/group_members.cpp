@@ -3,7 +3,11 @@
 
 #include "run/processes/group_members.h"
 
+#include "belfry/detail/all_reduce_request.h"
+#include "belfry/detail/step_tap.h"
 #include "belfry/detail/strategy_core.h"
+#include "run/processes/all_reduce_parts.h"
+#include "run/processes/reduction_fold.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/run_picture.h"
 #include "run/rounds/run_report.h"
@@ -60,48 +64,6 @@ std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
 }
 
 }  // namespace
-
-GroupMembers::GroupMembers(ProcessGroup& group, int replicas, const std::string& options,
-                           CallSite site)
-    : RoundMembers(
-          ProcessTable{std::vector<int>(static_cast<std::size_t>(group.size()) + 1), group.rank()}),
-      group_(group),
-      parts_(dynamic_cast<ProcessParts*>(&group)),
-      number_(group.next_strategy(site)) {
-  ProcessTable members = table();
-  ByteWriter out;
-  out.put(replicas);
-  out.text(options);
-  const std::vector<ProcessMessage> all = make(out.bytes(), site);
-  for (std::size_t process = 0; process < all.size(); ++process) {
-    ByteReader in(all[process].payload);
-    members.first[process + 1] = members.first[process] + in.get<int>();
-    const std::string others = in.text();
-    if (others == options) continue;
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               "the strategy has options (" + options + ") in process " +
-                                   std::to_string(rank()) + ", and (" + others + ") in process " +
-                                   std::to_string(process),
-                               "give all processes the same options, apart from devices", site);
-  }
-  set_table(std::move(members));
-}
-
-// A process with a strategy of one process leaves, or works for longer than the deadline.
-std::vector<ProcessMessage> GroupMembers::make(const Bytes& own, CallSite site) {
-  try {
-    group_.name_call("a strategy", site);
-    return send({Kind::kMake, number_, "a strategy", site.file, site.line, -1, own});
-  } catch (const ProcessLostError& error) {
-    ErrorReport report = error.report();
-    report.site = site;
-    report.hint =
-        "make a MultiWorkerMirroredStrategy with the group in every process: a strategy of one "
-        "process, such as MirroredStrategy, takes no part; " +
-        report.hint;
-    throw ProcessLostError(std::move(report));
-  }
-}
 
 void GroupMembers::begin_run() {
   state_ = State::kRunning;
@@ -191,13 +153,24 @@ void GroupMembers::require_equal(const std::vector<ProcessMessage>& all, const D
 bool GroupMembers::agree(const RunFacts& own, std::uint64_t round, CallSite run) {
   const auto describe = [&own] { return describe_round(own); };
   const RoundSummary summary(own, digest_);
+  begin_round(summary.bytes());
   if (summary.state() == RoundState::kArrived) {
     const MergeRequest& merge = *own.requests[static_cast<std::size_t>(own.present.id(0))];
     group_.name_call(to_string(merge.type->kind), merge.site);
+    if (merge.type->execute == &execute_all_reduce) {
+      const CurrentScope scope(*own.cross);
+      const SiteScope site(merge.site);
+      write_for_round(*own.cross->strategy, own.requests.data(), own.present, round_message_);
+    }
   } else if (summary.state() == RoundState::kReturned) {
     group_.name_call("the end of a run", run);
   }
-  const std::vector<Bytes> summaries = round_unless_equal(summary.bytes(), describe);
+  const auto reduce = [&own](std::span<const std::span<const std::byte>> values) {
+    return fold_reduction(*own.cross->strategy, values);
+  };
+  const ProcessGroup::Fold fold(reduce);
+  const std::vector<Bytes> summaries =
+      finish_round(step_tap == nullptr ? &fold : nullptr, describe);
   switch (summaries.empty() ? summary.state() : RoundSummary::common_state(summaries)) {
     case RoundState::kReturned:
       close();
@@ -232,32 +205,102 @@ std::vector<Bytes> GroupMembers::round(const Bytes& own, Describe describe) {
   return payloads_of(send(message, &describe));
 }
 
-// No process listens if all messages are those of a round.
-std::vector<Bytes> GroupMembers::round_unless_equal(std::span<const std::byte> own,
-                                                    Describe describe) {
+void GroupMembers::begin_round(std::span<const std::byte> summary) {
   require_open({});
-  const ProcessMessage head{Kind::kRound, number_, "run", {}, 0, -1, {}, true};
-  if (round_message_.empty()) {
-    round_message_ = encode(head);
-    round_head_ = round_message_.size();
+  if (round_head_ == 0) {
+    write_head(round_message_, {Kind::kRound, number_, "run", {}, 0, -1, {}, true});
+    round_head_ = round_message_.bytes().size();
   }
-  round_message_.resize(round_head_);
-  round_message_.insert(round_message_.end(), own.begin(), own.end());
-  std::vector<Bytes> sent =
-      ending_run_of([&] { return group_.gather_unless_equal(round_message_); });
-  if (!sent.empty()) return payloads_of(understand(head, std::move(sent), &describe));
-  set_listeners({});
-  return {};
+  round_message_.truncate(round_head_);
+  round_message_.add(summary.data(), summary.size());
+  round_summary_ = summary.size();
+  round_values_.reset();
 }
 
-std::vector<Bytes> GroupMembers::exchange(const char* what, CallSite site, const Bytes& own) {
+std::vector<Bytes> GroupMembers::finish_round(const ProcessGroup::Fold* fold, Describe describe) {
+  const ProcessMessage head{Kind::kRound, number_, "run", {}, 0, -1, {}, true};
+  const Bytes& message = round_message_.bytes();
+  const std::size_t values = round_head_ + round_summary_;
+  const bool has_values = message.size() > values;
+  const auto nothing_if_empty = [](std::span<const std::span<const std::byte>> all) {
+    const bool are_empty = std::ranges::all_of(all, &std::span<const std::byte>::empty);
+    return are_empty ? std::optional(Bytes()) : std::nullopt;
+  };
+  const ProcessGroup::Fold without_values(nothing_if_empty);
+  FoldedBytes sent =
+      fold_payloads(head, message, values, has_values ? fold : &without_values, &describe);
+  std::vector<Bytes> summaries;
+  bool all_have_values = has_values;
+  for (const Bytes& payload : sent.all) {
+    const auto end =
+        payload.begin() + static_cast<std::ptrdiff_t>(std::min(payload.size(), round_summary_));
+    summaries.emplace_back(payload.begin(), end);
+    all_have_values = all_have_values && (payload.empty() || end != payload.end());
+  }
+  if (all_have_values) round_values_ = std::move(sent);
+  return summaries;
+}
+
+std::vector<Bytes> GroupMembers::exchange(const char* what, CallSite site, WriteMessage write) {
+  return exchange_to_fold(what, site, write, nullptr).all;
+}
+
+FoldedBytes GroupMembers::exchange_to_fold(const char* what, CallSite site, WriteMessage write,
+                                           const ProcessGroup::Fold* fold) {
   const bool in_run = state_ == State::kRunning;
   const ProcessMessage head{Kind::kValues, number_, what, site.file, site.line, -1, {}, in_run};
+  ByteWriter message;
+  write_head(message, head);
+  const std::size_t begin = message.bytes().size();
+  try {
+    write(message);
+  } catch (...) {
+    tell_failure(site);
+    throw;
+  }
   require_open(site);
-  const Bytes message = encode(head, own);
   group_.name_call(what, site);
-  std::vector<Bytes> sent = ending_run_of([&] { return group_.gather(message); });
-  return payloads_of(understand(head, std::move(sent), nullptr));
+  return fold_payloads(head, message.bytes(), begin, fold, nullptr);
+}
+
+// Equal heads are those of one call: no process listens or fails. `head` is the number of equal
+// bytes; without a fold the process gathers.
+FoldedBytes GroupMembers::fold_payloads(const ProcessMessage& own,
+                                        std::span<const std::byte> message, std::size_t head,
+                                        const ProcessGroup::Fold* fold, const Describe* describe) {
+  const auto has_head = [&](std::span<const std::byte> other) {
+    return other.size() >= head && same_bytes(other.first(head), message.first(head));
+  };
+  const auto fold_behind_heads =
+      [&](std::span<const std::span<const std::byte>> messages) -> std::optional<Bytes> {
+    std::vector<std::span<const std::byte>> payloads;
+    payloads.reserve(messages.size());
+    for (const std::span<const std::byte> other : messages) {
+      if (!has_head(other)) return std::nullopt;
+      payloads.push_back(other.subspan(head));
+    }
+    try {
+      return (*fold)(payloads);
+    } catch (...) {
+      // Every process finds the error in the messages.
+      return std::nullopt;
+    }
+  };
+  FoldedBytes sent = ending_run_of([&] {
+    return fold != nullptr ? group_.fold(message, fold_behind_heads)
+                           : FoldedBytes{.all = group_.gather(message)};
+  });
+  const bool is_folded = sent.result != nullptr;
+  const bool are_values = !is_folded && describe == nullptr;
+  if (is_folded || (are_values && std::ranges::all_of(sent.all, has_head))) {
+    if (state_ == State::kRunning) set_listeners({});
+    for (Bytes& other : sent.all) {
+      other.erase(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(head));
+    }
+  } else {
+    sent.all = payloads_of(understand(own, std::move(sent.all), describe));
+  }
+  return sent;
 }
 
 std::vector<Bytes> GroupMembers::exchange_about_file(const char* what, CallSite site,

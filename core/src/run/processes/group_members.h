@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::detail {
@@ -58,7 +60,16 @@ class GroupMembers final : public RoundMembers {
   HeardExchange hear(const Bytes& answer, CallSite site);
 
   using RoundMembers::exchange;
-  std::vector<Bytes> exchange(const char* what, CallSite site, const Bytes& own) override;
+  std::vector<Bytes> exchange(const char* what, CallSite site, WriteMessage write) override;
+  /// Exchanges values, and folds the messages: the result of `fold`, or else the messages, if a
+  /// process listens or if `fold` throws or makes nothing. Without a fold (null), the messages.
+  /// Order, Throws: as exchange.
+  FoldedBytes exchange_to_fold(const char* what, CallSite site, WriteMessage write,
+                               const ProcessGroup::Fold* fold);
+  /// Values of the latest round: the result of the fold, or the messages, with values from byte
+  /// `values_at()` on. Empty if a process with replicas in the run has sent no values.
+  std::optional<FoldedBytes> take_values_of_round() { return std::exchange(round_values_, {}); }
+  std::size_t values_at() const { return round_summary_; }
   std::vector<Bytes> exchange_about_file(const char* what, CallSite site,
                                          const Bytes& own) override;
   /// The exchange of parts of the group; null if the group has none.
@@ -94,10 +105,18 @@ class GroupMembers final : public RoundMembers {
   // A round of a run: the payloads of all processes, in order of rank. `describe` gives the
   // replicas of this process, for the report of a mismatch.
   std::vector<Bytes> round(const Bytes& own, Describe describe);
-  // The same, but nothing if the payloads of all processes are equal to `own`.
-  std::vector<Bytes> round_unless_equal(std::span<const std::byte> own, Describe describe);
+  // Begins round_message_ with a summary. The caller may append the values of the merge that
+  // follows equal summaries.
+  void begin_round(std::span<const std::byte> summary);
+  // Returns the summaries of all processes; nothing for equal summaries. `fold` is for the values;
+  // null if this process needs all values.
+  std::vector<Bytes> finish_round(const ProcessGroup::Fold* fold, Describe describe);
+  // Sends a message whose payload begins behind `head`.
+  FoldedBytes fold_payloads(const ProcessMessage& own, std::span<const std::byte> message,
+                            std::size_t head, const ProcessGroup::Fold* fold,
+                            const Describe* describe);
   std::vector<ProcessMessage> send(const ProcessMessage& own, const Describe* describe = nullptr);
-  std::vector<ProcessMessage> make(const Bytes& own, CallSite site);
+  FoldedBytes make(const Bytes& own, CallSite site);
   void require_open(CallSite site) const;
   std::vector<ProcessMessage> understand(const ProcessMessage& own, std::vector<Bytes> sent,
                                          const Describe* describe);
@@ -116,8 +135,10 @@ class GroupMembers final : public RoundMembers {
   std::uint64_t number_;
   MergeDigest digest_;
   std::vector<std::uint64_t> skipped_;  // In ascending order.
-  Bytes round_message_;  // Of a round that is left out if equal: only its payload changes.
+  ByteWriter round_message_;            // The head stays from round to round.
   std::size_t round_head_ = 0;
+  std::size_t round_summary_ = 0;
+  std::optional<FoldedBytes> round_values_;
   State state_ = State::kIdle;
   std::exception_ptr failure_{};  // Of the first failed exchange of this run; null if none failed.
   int transactions_ = 0;          // The depth of the innermost.

@@ -52,8 +52,7 @@ ProcessMessage message_of(GroupCall call) {
 
 }  // namespace
 
-Bytes encode(const ProcessMessage& message, std::span<const std::byte> payload) {
-  ByteWriter out;
+void write_head(ByteWriter& out, const ProcessMessage& message) {
   out.put(kStrategyFormat);
   out.put(message.kind);
   out.put(message.strategy);
@@ -63,12 +62,13 @@ Bytes encode(const ProcessMessage& message, std::span<const std::byte> payload) 
   out.put(message.replica);
   out.put(message.in_run);
   out.put(message.transaction);
-  // A payload may be long: its bytes move once.
-  Bytes all;
-  all.reserve(out.bytes().size() + payload.size());
-  all = out.bytes();
-  all.insert(all.end(), payload.begin(), payload.end());
-  return all;
+}
+
+Bytes encode(const ProcessMessage& message) {
+  ByteWriter out;
+  write_head(out, message);
+  out.add(message.payload.data(), message.payload.size());
+  return out.bytes();
 }
 
 // The payload stays in the memory of the message.

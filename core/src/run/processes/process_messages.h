@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +38,16 @@ struct ProcessMessage {
   int transaction = 0;  ///< The depth of the transaction that the process ends; 0 for none.
 };
 
-/// The message as bytes, with `payload` in place of its own.
-Bytes encode(const ProcessMessage& message, std::span<const std::byte> payload);
-inline Bytes encode(const ProcessMessage& message) { return encode(message, message.payload); }
+/// Whether two messages, or parts of messages, have the same bytes. For frequent comparisons:
+/// algorithms compare bytes one by one.
+inline bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+/// Writes the message up to its payload.
+void write_head(ByteWriter& out, const ProcessMessage& message);
+/// The message as bytes.
+Bytes encode(const ProcessMessage& message);
 /// The message of a strategy, or the call of the group that a process makes instead, which has the
 /// kind kGroup.
 /// Throws: InternalError for a message of another version or byte order.

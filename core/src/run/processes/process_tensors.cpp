@@ -11,6 +11,7 @@
 #include "belfry/process_parts.h"
 #include "run/processes/group_members.h"
 #include "run/processes/process_communicator.h"
+#include "run/processes/reduction_fold.h"
 #include "values/bool_bytes.h"
 #include "values/elsewhere.h"
 #include "values/held.h"
@@ -28,10 +29,6 @@ namespace {
 
 // The transport of parts between the memories of processes (SEM-220).
 constexpr const char* kParts = "parts";
-// The elements are sent, and reduced in memory of the host: for tensors that are too short for
-// parts.
-constexpr const char* kHeld = "held";
-
 bool is_visible(const AnyTensor& tensor) {
   return dynamic_cast<HostVisibleDevice*>(&device_of(tensor.placement())) != nullptr;
 }
@@ -39,14 +36,14 @@ bool is_visible(const AnyTensor& tensor) {
 // The transport if the devices of the processes cannot be joined.
 std::string transport_by_host(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
   const ProcessParts* const parts = group_members(core).parts();
-  if (parts == nullptr || !core.reductions().may_reduce_on_host()) return {};
+  if (!core.reductions().may_reduce_on_host()) return {};
   std::size_t bytes = 0;
   for (const AnyTensor* tensor : tensors) {
     if (tensor->dtype() == DType::kBool || !is_visible(*tensor)) return {};
     bytes += tensor->bytes();
   }
   const auto replicas = static_cast<std::size_t>(core.own().count());
-  const bool is_long = bytes / replicas >= parts->least_bytes();
+  const bool is_long = parts != nullptr && bytes / replicas >= parts->least_bytes();
   return is_long && core.reductions().may_exchange_parts() ? kParts : kHeld;
 }
 
@@ -86,43 +83,14 @@ bool join_by(StrategyCore& core, const std::string& transport, CallSite site) {
   return true;
 }
 
+using Write = FunctionRef<void(ByteWriter&, Elements)>;
+
 // Writes the own message: the transport, and then the values.
-void write_message(ByteWriter& out, StrategyCore& core, CallSite site, const std::string& transport,
-                   FunctionRef<void(ByteWriter&, Elements)> write) {
+void write_message(ByteWriter& out, const std::string& transport, Write write) {
   out.text(transport);
-  try {
-    write(out, transport.empty()    ? Elements::kSent
-               : transport == kHeld ? Elements::kHeld
-                                    : Elements::kOnDevice);
-  } catch (...) {
-    core.members().tell_failure(site);
-    throw;
-  }
-}
-
-// A tensor in a message. The elements are null if they stay on the device.
-struct SentTensor {
-  DType dtype;
-  Shape shape;
-  const std::byte* elements = nullptr;
-  bool is_held = false;
-};
-
-// The next tensor of the message; nothing for a tensor without a value.
-std::optional<SentTensor> next_tensor(ByteReader& in) {
-  if (in.get<bool>()) return std::nullopt;
-  const DType dtype = next_dtype(in);
-  std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
-  for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
-  SentTensor sent{dtype, Shape(std::move(extents))};
-  const auto elements = in.get<Elements>();
-  if (elements == Elements::kOnDevice) return sent;
-  sent.is_held = elements == Elements::kHeld;
-  const auto count = static_cast<std::size_t>(sent.shape.count());
-  check(count <= in.rest().size() / size_of(dtype), "a message between processes ends early");
-  sent.elements = in.skip(count * size_of(dtype));
-  require_elements(dtype, {sent.elements, count * size_of(dtype)});
-  return sent;
+  write(out, transport.empty()    ? Elements::kSent
+             : transport == kHeld ? Elements::kHeld
+                                  : Elements::kOnDevice);
 }
 
 }  // namespace
@@ -151,6 +119,22 @@ void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements) {
   out.add(device.read_in_place(tensor.view()), tensor.bytes());
 }
 
+std::optional<SentTensor> next_tensor(ByteReader& in) {
+  if (in.get<bool>()) return std::nullopt;
+  const DType dtype = next_dtype(in);
+  std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
+  for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
+  SentTensor sent{dtype, Shape(std::move(extents))};
+  const auto elements = in.get<Elements>();
+  if (elements == Elements::kOnDevice) return sent;
+  sent.is_held = elements == Elements::kHeld;
+  const auto count = static_cast<std::size_t>(sent.shape.count());
+  check(count <= in.rest().size() / size_of(dtype), "a message between processes ends early");
+  sent.elements = in.skip(count * size_of(dtype));
+  require_elements(dtype, {sent.elements, count * size_of(dtype)});
+  return sent;
+}
+
 AnyTensor receive_tensor(ByteReader& in, Placement place) {
   std::optional<SentTensor> sent = next_tensor(in);
   if (!sent) return {};
@@ -164,31 +148,46 @@ AnyTensor receive_tensor(ByteReader& in, Placement place) {
   return {BufferView{std::move(buffer), 0, count, sent->dtype}, std::move(sent->shape), place};
 }
 
-void skip_tensor(ByteReader& in) { next_tensor(in); }
+void write_to_reduce(ByteWriter& out, StrategyCore& core,
+                     const std::vector<const AnyTensor*>& tensors, Write write) {
+  write_message(out, transport_of(core, tensors), write);
+}
 
 // All processes see the same transports, and draw the same conclusion. If the processes differ, or
 // if the devices cannot be joined, elements are missing: a second exchange has all elements.
 ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
-                                   const std::vector<const AnyTensor*>& tensors,
-                                   FunctionRef<void(ByteWriter&, Elements)> write) {
+                                   const std::vector<const AnyTensor*>& tensors, Write write,
+                                   const ProcessGroup::Fold* fold) {
+  GroupMembers& processes = group_members(core);
   std::string transport = transport_of(core, tensors);
+  // Only verbs with a fold send values with a round.
+  std::optional<FoldedBytes> sent;
+  if (fold != nullptr) sent = processes.take_values_of_round();
+  std::size_t begin = sent ? processes.values_at() : 0;
   for (;;) {
+    if (!sent) {
+      const auto message = [&](ByteWriter& out) { write_message(out, transport, write); };
+      sent = processes.exchange_to_fold(what, site, message, step_tap == nullptr ? fold : nullptr);
+    }
     ReducedMessages all;
-    ByteWriter own;
-    write_message(own, core, site, transport, write);
-    all.bytes = core.members().exchange(what, site, own.bytes());
+    all.bytes = std::move(sent->all);
+    all.folded = std::move(sent->result);
+    if (all.folded != nullptr) return all;
     bool all_sent = true;
     bool all_equal = true;
     std::string first;
     for (const Bytes& bytes : all.bytes) {
-      ByteReader& message = all.messages.emplace_back(bytes);
-      const std::string other = bytes.empty() ? std::string() : message.text();
+      const std::span<const std::byte> value(bytes);
+      ByteReader& message = all.messages.emplace_back(value.subspan(std::min(begin, value.size())));
+      const std::string other = message.rest().empty() ? std::string() : message.text();
       if (all.messages.size() == 1) first = other;
       all_sent = all_sent && other.empty();
       all_equal = all_equal && other == first;
     }
     if (all_sent || (all_equal && join_by(core, first, site))) return all;
     transport.clear();
+    sent.reset();
+    begin = 0;
   }
 }
 

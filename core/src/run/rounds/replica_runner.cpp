@@ -330,7 +330,9 @@ void ReplicaRunner::finish() {
 
 bool ReplicaRunner::agree() {
   try {
-    return core().members().agree({states_, requests_, present_}, rounds_ + 1, site_);
+    const RunFacts own{
+        .states = states_, .requests = requests_, .present = present_, .cross = &cross_current_};
+    return core().members().agree(own, rounds_ + 1, site_);
   } catch (...) {
     fail_with_members(std::current_exception());
     return false;

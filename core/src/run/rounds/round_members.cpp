@@ -14,8 +14,10 @@ namespace belfry::detail {
 void RoundMembers::listen(StrategyCore& /*core*/, CallSite site) { throw_nobody_takes_part(site); }
 
 std::vector<Bytes> RoundMembers::exchange(const char* /*what*/, CallSite /*site*/,
-                                          const Bytes& own) {
-  return {own};
+                                          WriteMessage write) {
+  ByteWriter out;
+  write(out);
+  return {out.bytes()};
 }
 
 std::vector<Bytes> RoundMembers::exchange_about_file(const char* what, CallSite site,
@@ -33,15 +35,9 @@ void RoundMembers::end_transaction(CallSite /*site*/) {}
 void RoundMembers::end_failed_transaction(const std::exception_ptr& /*thrown*/,
                                           CallSite /*site*/) noexcept {}
 
-std::vector<Bytes> RoundMembers::exchange(const char* what, CallSite site, WriteMessage write) {
-  ByteWriter out;
-  try {
-    write(out);
-  } catch (...) {
-    tell_failure(site);
-    throw;
-  }
-  return exchange(what, site, out.bytes());
+std::vector<Bytes> RoundMembers::exchange(const char* what, CallSite site, const Bytes& own) {
+  const auto write = [&own](ByteWriter& out) { out.add(own.data(), own.size()); };
+  return exchange(what, site, WriteMessage(write));
 }
 
 std::vector<Bytes> RoundMembers::exchange_of_all(const char* what, CallSite site,

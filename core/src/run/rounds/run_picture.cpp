@@ -90,14 +90,15 @@ RoundSummary::RoundSummary(const RunFacts& run, MergeDigest& digest) {
 }
 
 RoundState RoundSummary::common_state(const std::vector<Bytes>& summaries) {
-  const Bytes* first = nullptr;
-  for (const Bytes& summary : summaries) {
-    if (summary.empty()) continue;
-    if (first == nullptr) first = &summary;
-    if (summary != *first) return RoundState::kMixed;
+  std::span<const std::byte> first;
+  for (const std::span<const std::byte> message : summaries) {
+    if (message.empty()) continue;
+    const auto summary = message.first(std::min(message.size(), sizeof(bytes_)));
+    if (first.empty()) first = summary;
+    if (!std::ranges::equal(summary, first)) return RoundState::kMixed;
   }
-  check(first != nullptr, "a round without replicas");
-  return ByteReader(*first).get<RoundState>();
+  check(!first.empty(), "a round without replicas");
+  return ByteReader(first).get<RoundState>();
 }
 
 RunPicture::RunPicture(int replicas)

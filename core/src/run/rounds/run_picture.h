@@ -39,7 +39,7 @@ class RoundSummary {
   std::span<const std::byte> bytes() const { return bytes_; }
   RoundState state() const { return state_; }
   /// The state of all processes, if the summaries are equal; else kMixed. Listening processes have
-  /// an empty summary.
+  /// an empty summary. What follows a summary is not read.
   static RoundState common_state(const std::vector<Bytes>& summaries);
 
  private:

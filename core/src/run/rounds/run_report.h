@@ -26,6 +26,7 @@ struct RunFacts {
   const std::vector<MergeRequest*>& requests;  ///< By replica id.
   const Participants& present;
   const KernelFailures* kernel_failures = nullptr;  ///< Of the backend; may be null.
+  CurrentContext* cross = nullptr;  ///< The context of merges, for a round of several processes.
 };
 
 /// The failure of a run: the exception for the caller of `run`, and the report of the strategy's

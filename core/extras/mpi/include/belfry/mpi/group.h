@@ -101,8 +101,7 @@ class Group final : public ProcessGroup, public ProcessParts {
   int rank() const override;
   int size() const override;
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
-  std::vector<std::vector<std::byte>> gather_unless_equal(
-      std::span<const std::byte> bytes) override;
+  FoldedBytes fold(std::span<const std::byte> bytes, Fold fold) override;
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
   std::string host_name(int process) const override;
   GroupHealth health() override;
