@@ -90,7 +90,7 @@ TEST(WatchedLocks, OfBodiesNameTheLockAroundTheLaunch) {
   }
 }
 
-// One replica has the mutex from before the first merge until after the second, and the others want
+// A replica has the mutex from before the first merge until after the second, and the others want
 // the mutex in between.
 TEST(WatchedLocks, OfReplicasNameTheLockAroundTheMerge) {
   for (int odd = 0; odd < kReplicas; ++odd) {
