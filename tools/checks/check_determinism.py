@@ -29,10 +29,10 @@ FORBIDDEN = [
 # default strategy at its bottom; code outside contexts has a call site of its own; a pool of stacks
 # and a watch of runs cannot influence results; a tap of steps reads values for tests. CUDA's
 # functions have no parameter for their state, and some of it belongs to threads. Compilers call the
-# run time of watched code with an address alone; the run time tells threads apart, and keeps what it
-# has looked up. Groups over MPI measure the silence of other processes, a process has one MPI, and a
-# forgotten launcher shows in the environment. The clock of the watchdog in belfry::testing measures
-# the time without a step of a run.
+# run time of watched code with an address alone; the run time tells threads apart, and keeps what
+# was looked up. Groups over MPI measure the silence of other processes, a process has one MPI, and
+# a forgotten launcher shows in the environment. The clock of the watchdog in belfry::testing
+# measures the time without a step of a run.
 EXCEPTIONS = {
     ("core/src/backend/carrier.h", "a thread-local variable"),
     ("core/src/backend/current_slot.cpp", "a thread-local variable"),
