@@ -3,8 +3,8 @@
 
 // Facts about the reference systems' several workers, on simulated clusters.
 #include "belfry/belfry.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/indexed_slices.h"
-#include "belfry/packed_all_reduce.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
 
@@ -250,9 +250,8 @@ TEST(HostConformance, A22_A23_AMissingWorkerOfASparseReduction) {
 void expect_reduced(int devices, float first, float sum, float mean) {
   std::vector<StrategyOptions> all{{}, {.order = ReductionOrder::kRing}};
   for (const std::int64_t bytes : {0, 1, 4}) {
-    all.push_back({.cross_device_ops = std::make_shared<PackedAllReduce>(
-                       std::make_shared<ReductionToOneDevice>(),
-                       PackOptions{.bytes_per_tensor = 0, .bytes_per_pack = bytes})});
+    all.push_back({.cross_device_ops = in_packs(std::make_shared<ReductionToOneDevice>(),
+                                                {.bytes_per_tensor = 0, .bytes_per_pack = bytes})});
   }
   for (const StrategyOptions& options : all) {
     const auto body = [&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {

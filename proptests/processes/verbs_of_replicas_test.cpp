@@ -4,10 +4,10 @@
 // Each verb of a replica over three hosts: docs/processes.md#verbs. Outcomes are worked out by
 // hand.
 #include "belfry/belfry.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/current.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/launch.h"
-#include "belfry/packed_all_reduce.h"
 #include "belfry/scatter.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
@@ -242,7 +242,7 @@ TEST(ReplicaVerbs, LaunchAKernelOfTheProgram) {
 }
 
 TEST(ReplicaVerbs, ReduceInPacks) {
-  const auto packed = std::make_shared<PackedAllReduce>(std::make_shared<ReductionToOneDevice>());
+  const auto packed = in_packs(std::make_shared<ReductionToOneDevice>());
   on_hosts(
       [](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
         const auto sums = strategy.run([](ReplicaContext& replica) {

@@ -4,7 +4,7 @@
 // Each function of a strategy, and of checkpoints, over three hosts: docs/processes.md#verbs.
 // Outcomes are worked out by hand.
 #include "belfry/belfry.h"
-#include "belfry/packed_all_reduce.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/each_place.h"
 #include "processes/hosts.h"

@@ -3,7 +3,7 @@
 
 // Comparisons with one replica, for each kind of strategy.
 #include "belfry/belfry.h"
-#include "belfry/packed_all_reduce.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
 #include "belfry/sim/backend.h"
@@ -115,8 +115,7 @@ std::vector<Kind> mirrored_kinds() {
           {"Shuffle", mirrored_with(std::make_shared<ShuffleAllReduce>())},
           {"Hierarchical", mirrored_with(std::make_shared<HierarchicalAllReduce>())},
           {"ToOneDevice", mirrored_with(std::make_shared<ReductionToOneDevice>())},
-          {"Packed",
-           mirrored_with(std::make_shared<PackedAllReduce>(std::make_shared<TreeAllReduce>()))}};
+          {"Packed", mirrored_with(in_packs(std::make_shared<TreeAllReduce>()))}};
 }
 
 std::vector<Kind> kinds() {

@@ -4,7 +4,7 @@
 // Algorithms of reductions keep their contract, and algorithms with mistakes break it.
 #include "belfry/testing/algorithm_contract.h"
 
-#include "belfry/packed_all_reduce.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/testing/asserts.h"
 
@@ -47,8 +47,7 @@ TEST(AlgorithmContract, IsKeptByTheAlgorithmsOfBelfry) {
 template <class Inner>
 void expect_kept_in_packs() {
   const auto make = [](int) {
-    return std::make_shared<PackedAllReduce>(std::make_shared<Inner>(),
-                                             PackOptions{.bytes_per_pack = 100});
+    return in_packs(std::make_shared<Inner>(), {.bytes_per_pack = 100});
   };
   const ContractResult result = check_algorithm(make, backend_factory(), {.cases = 60, .seed = 1});
   EXPECT_TRUE(result.kept) << result.message;

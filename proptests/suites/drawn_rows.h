@@ -4,8 +4,8 @@
 
 #include "belfry/dtype.h"
 #include "belfry/nest.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/reduce_op.h"
-#include "belfry/reduction_plan.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/values.h"
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/addition_order.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/reduce_op.h"
-#include "belfry/reduction_plan.h"
 
 #include <cstddef>
 #include <vector>

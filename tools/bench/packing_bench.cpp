@@ -8,7 +8,7 @@
 // simulator, BM_Packs the time of a batch in packs for the algorithm.
 
 #include "belfry/belfry.h"
-#include "belfry/packed_all_reduce.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/sim/backend.h"
 #include "kernels/paired_bench.h"
 
@@ -84,8 +84,7 @@ void keep_freed_memory() {
 void BM_Batch(benchmark::State& state) {
   if (state.range(3) != 0) keep_freed_memory();
   Batch batch(state, {});
-  Batch packed(state, {.cross_device_ops =
-                           std::make_shared<PackedAllReduce>(std::make_shared<NativeAllReduce>())});
+  Batch packed(state, {.cross_device_ops = in_packs(std::make_shared<NativeAllReduce>())});
   const bench::Comparison comparison(
       state, {[&] { batch.together(); }, [&] { packed.together(); }, [&] { batch.apart(); }});
   comparison.report("packed", {1});
@@ -107,9 +106,8 @@ template <class Algorithm>
 void BM_Packs(benchmark::State& state) {
   keep_freed_memory();
   const auto algorithm = std::make_shared<Algorithm>();
-  Batch packed(state, {.cross_device_ops = std::make_shared<PackedAllReduce>(
-                           algorithm,
-                           PackOptions{.bytes_per_tensor = 0, .bytes_per_pack = state.range(3)})});
+  Batch packed(state, {.cross_device_ops = in_packs(
+                           algorithm, {.bytes_per_tensor = 0, .bytes_per_pack = state.range(3)})});
   Batch plain(state, {.cross_device_ops = algorithm});
   const bench::Comparison comparison(state,
                                      {[&] { packed.together(); }, [&] { plain.together(); }});

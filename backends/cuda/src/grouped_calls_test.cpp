@@ -4,8 +4,8 @@
 // How often reductions of many tensors call NCCL and CUDA: all tensors of a reduction are one group
 // of NCCL, and streams wait once for all of them.
 #include "belfry/belfry.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/cuda/backend.h"
-#include "belfry/packed_all_reduce.h"
 #include "belfry/sim/driver.h"
 
 #include <gtest/gtest.h>
@@ -111,8 +111,7 @@ TEST(GroupedCalls, HaveAllMeansAndAllWidenedHalves) {
 TEST(GroupedCalls, HaveAllPacksOfAReduction) {
   for (const std::int64_t bytes : {0, 80}) {
     Reduction reduction({0, 1, 2},
-                        std::make_shared<PackedAllReduce>(std::make_shared<NativeAllReduce>(),
-                                                          PackOptions{.bytes_per_pack = bytes}));
+                        in_packs(std::make_shared<NativeAllReduce>(), {.bytes_per_pack = bytes}));
     const Calls calls = reduction.calls(100);
     EXPECT_EQ(calls.starts, 1U);
     EXPECT_EQ(calls.ends, 1U);

@@ -5,17 +5,26 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
-#include "belfry/reduction_plan.h"
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace belfry {
+
+/// The additions that make an element of a result: an input of a member, or the sum of two trees.
+struct AdditionTree {
+  int member = 0;                     ///< The member whose input a tree without terms is.
+  std::vector<AdditionTree> terms{};  ///< Two trees, the left operand first; empty for an input.
+
+  bool operator==(const AdditionTree&) const = default;
+};
+
+/// `((x0 + x1) + x2)`; `x0` for an input alone.
+std::string to_string(const AdditionTree& tree);
 
 /// The families of named orders. N is the number of members.
 enum class OrderKind : std::uint8_t {
@@ -212,21 +221,9 @@ std::vector<double> any_order_bound(const std::vector<std::vector<T>>& inputs,
                                  site);
 }
 
-/// Whether all rows have equal bits: the results of an all-reduce on all replicas.
-template <Element T>
-  requires(!std::same_as<T, bool>)
-bool replicas_agree(const std::vector<std::vector<T>>& rows) {
-  for (const auto& row : rows) {
-    const auto& first = rows.front();
-    if (row.size() != first.size()) return false;
-    if (!row.empty() && std::memcmp(row.data(), first.data(), row.size() * sizeof(T)) != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 namespace detail {
+template <>
+inline constexpr bool kPrints<AdditionTree> = true;
 template <>
 inline constexpr bool kPrints<OrderKind> = true;
 template <>

@@ -17,7 +17,6 @@
 // clang-format on
 
 #include "belfry/addition_order.h"
-#include "belfry/algorithm_choice.h"
 #include "belfry/call_site.h"
 #include "belfry/checkpoint.h"
 #include "belfry/completion.h"
@@ -30,13 +29,10 @@
 #include "belfry/dtype.h"
 #include "belfry/element_traits.h"
 #include "belfry/error.h"
-#include "belfry/pack_plan.h"
-#include "belfry/packed_all_reduce.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
 #include "belfry/reduce_op.h"
 #include "belfry/reduction.h"
-#include "belfry/reduction_plan.h"
 #include "belfry/shape.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"

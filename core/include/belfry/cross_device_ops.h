@@ -4,20 +4,25 @@
 
 #include "belfry/backend/backend.h"
 #include "belfry/backend/communicator.h"
+#include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 #include "belfry/device_spec.h"
 #include "belfry/reduce_op.h"
-#include "belfry/reduction_plan.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace belfry {
+
+struct ReductionPlan;
 
 /// The devices of a strategy's replicas, in replica order, and their communicator.
 class ReplicaDevices {
@@ -111,7 +116,7 @@ class CrossDeviceOps {
   }
   /// The steps, the traffic and the additions among this many members (SEM-147); none if the
   /// algorithm does not tell.
-  virtual std::optional<ReductionPlan> plan(int /*members*/) const { return {}; }
+  virtual std::optional<ReductionPlan> plan(int members) const;
   /// Sets every output to the reduction over all inputs of the tensor. 16-bit floats are added in
   /// float and rounded once; MEAN is SUM and one division, before the rounding (SEM-31, SEM-33).
   /// Called on the thread that called `run`, while no replica runs.
@@ -155,5 +160,69 @@ class ReductionToOneDevice final : public CrossDeviceOps {
  private:
   std::optional<DeviceSpec> device_{};
 };
+
+/// The bounds of packs.
+struct PackOptions {
+  /// The largest tensor that is packed: larger tensors take longer to copy than to reduce. At least
+  /// 0, which is no bound.
+  std::int64_t bytes_per_tensor = 4096;
+  /// A pack takes tensors until it has more bytes than this; a larger tensor is reduced alone. At
+  /// least 0, which is no bound: a pack for each element type.
+  std::int64_t bytes_per_pack = 65536;
+};
+
+/// The options as an initializer that compiles, without members of their usual value.
+std::string to_string(const PackOptions& options);
+
+/// An algorithm that copies the small tensors of a call into packs, from the last tensor to the
+/// first, reduces the packs by `algorithm`, and copies the results back (SEM-149). A pack of one
+/// tensor is reduced where the tensor is, without copies. The name is `packed`, and the name of
+/// `algorithm`.
+/// The order is that of `algorithm`, if the same for all elements: replica order or tree order.
+/// Else it is unspecified: the place of an element in a pack decides its additions. For the same
+/// reason the plan is that of `algorithm` if it has one chunk, and else none; and a strategy may
+/// name every order that `algorithm` can add in, except ring order. Throws: InvalidArgumentError
+/// (kInvalidArgument) if `algorithm` is null, or a bound negative. The new algorithm throws
+/// StructureMismatchError (kStructure) if members have different tensors, before any work is
+/// enqueued; DeviceError; exceptions of `algorithm`.
+std::shared_ptr<CrossDeviceOps> in_packs(std::shared_ptr<CrossDeviceOps> algorithm,
+                                         PackOptions options = {},
+                                         CallSite site = CallSite::here());
+
+/// An algorithm for the devices of a strategy, and why.
+struct AlgorithmChoice {
+  std::shared_ptr<CrossDeviceOps> algorithm{};  ///< Never null.
+  std::string reason{};                         ///< A sentence that names the algorithm.
+  std::string warning{};  ///< A sentence about links or devices that may not be what was meant.
+};
+
+/// The reason, then `; warning: ` and the warning, unless the warning is empty.
+std::string to_string(const AlgorithmChoice& choice);
+
+/// The algorithm for tensors that are reduced over these replicas (SEM-146). `links[i]` lists the
+/// replicas whose devices have a direct, fast link to the device of replica i; a list may name its
+/// own replica. Without lists, Backend::connections() has the links; they are unknown if
+/// the backend knows none. The first rule that holds decides:
+///
+/// 1. one replica: ReductionToOneDevice, which copies nothing between devices;
+/// 2. the links make groups: neighbouring replicas form two or more groups of equal size, at least
+///    2, each replica is linked to all others of its group, and some replicas of different groups
+///    are not linked: HierarchicalAllReduce with the largest such groups, small tensors in packs
+///    (`in_packs`);
+/// 3. the backend has a communicator among the devices: NativeAllReduce;
+/// 4. ReductionToOneDevice, with a warning.
+///
+/// Lists that are not symmetric, or not one for each replica, are left out with a warning.
+/// Order: may make the communicator, which may block the host.
+/// Throws: DeviceError.
+AlgorithmChoice choose_the_best(ReplicaDevices& devices,
+                                const std::vector<std::vector<int>>& links = {});
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<AlgorithmChoice> = true;
+template <>
+inline constexpr bool kPrints<PackOptions> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -4,7 +4,8 @@
 
 #include "belfry/call_site.h"
 #include "belfry/cross_device_ops.h"
-#include "belfry/reduction_plan.h"
+#include "belfry/detail/prints.h"
+#include "belfry/detail/reductions/plan.h"
 
 #include <map>
 #include <memory>
@@ -57,11 +58,6 @@ struct RingOptions {
 
 /// The options as an initializer that compiles, without members of their usual value.
 std::string to_string(const RingOptions& options);
-
-namespace detail {
-template <>
-inline constexpr bool kPrints<RingOptions> = true;
-}  // namespace detail
 
 /// A ring of copies, for long tensors: each link carries the least bytes, 2 (N - 1) / N of the
 /// tensor, in 2 (N - 1) steps. A tensor is cut into as many chunks as there are members (see
@@ -169,5 +165,10 @@ class HierarchicalAllReduce final : public PlannedAllReduce {
   std::vector<std::vector<int>> groups_;
   CallSite site_{};
 };
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<RingOptions> = true;
+}  // namespace detail
 
 }  // namespace belfry

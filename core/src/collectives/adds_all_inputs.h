@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/reduction_plan.h"
+#include "belfry/planned_all_reduce.h"
 
 #include <cstddef>
 

@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/algorithm_choice.h"
-
-#include "belfry/packed_all_reduce.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/planned_all_reduce.h"
 #include "collectives/linked_groups.h"
 #include "collectives/neighbour_groups.h"
@@ -30,7 +28,7 @@ AlgorithmChoice choose_the_best(ReplicaDevices& devices,
     // Every element is added in the same order, so that packs keep the bits.
     auto hierarchical =
         std::make_shared<HierarchicalAllReduce>(neighbour_groups(replicas, groups.size));
-    return {std::make_shared<PackedAllReduce>(std::move(hierarchical)),
+    return {in_packs(std::move(hierarchical)),
             fmt::format("tensors are reduced by the hierarchical algorithm, because the links make "
                         "groups of {} replicas; small tensors are packed",
                         groups.size),

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Rows C01 to C07 of the conformance catalogue, and the log of a strategy's choice (SEM-146).
-#include "belfry/algorithm_choice.h"
-
 #include "belfry/belfry.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/testing/asserts.h"
 #include "collectives/testing/counting_links.h"
 #include "run/testing/borrowed_devices.h"

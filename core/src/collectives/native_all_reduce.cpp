@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/cross_device_ops.h"
-#include "belfry/packed_all_reduce.h"
 
 #include <memory>
 
@@ -22,7 +21,7 @@ void to_one_device(const TensorReduction& reduction) {
   if (reduction.tensors() == 1 || reduction.order == ReductionOrder::kRing) {
     algorithm->all_reduce(reduction);
   } else {
-    PackedAllReduce(algorithm).all_reduce(reduction);
+    in_packs(algorithm)->all_reduce(reduction);
   }
 }
 

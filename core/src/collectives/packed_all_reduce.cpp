@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/packed_all_reduce.h"
-
 #include "backend/part_of.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/error.h"
+#include "belfry/planned_all_reduce.h"
+#include "collectives/packs.h"
 
 #include <fmt/format.h>
 
-#include <cstddef>
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,7 +24,7 @@ bool is_same_for_all_elements(ReductionOrder order) {
 
 PackItem item_of(const CollectivePart& part) { return {part.input.count, part.input.dtype}; }
 
-// The tensors of the first member, which are those of every member: a plan for other tensors would
+// The tensors of the first member, which are those of every member: packs of other tensors would
 // copy beyond their ends.
 std::vector<PackItem> items_of(const TensorReduction& reduction, CallSite site) {
   std::vector<PackItem> items;
@@ -44,100 +47,107 @@ std::vector<PackItem> items_of(const TensorReduction& reduction, CallSite site) 
 }
 
 // A part of a member for each pack. Allocates all memory before anything is enqueued.
-std::vector<CollectivePart> parts_of(const PackPlan& plan, const TensorReduction& reduction) {
+std::vector<CollectivePart> parts_of(const std::vector<Pack>& packs,
+                                     const TensorReduction& reduction) {
   std::vector<CollectivePart> parts;
-  parts.reserve(plan.packs.size() * reduction.members);
-  for (const PackedTensor& pack : plan.packs) {
-    const PackSlice& first = pack.slices.front();
-    for (const CollectivePart& part : reduction.tensor(first.item)) {
-      if (pack.slices.size() == 1) {
-        parts.push_back({part_of(part.input, first.begin, first.elements),
-                         part_of(part.output, first.begin, first.elements), part.stream});
-        continue;
+  parts.reserve(packs.size() * reduction.members);
+  for (const Pack& pack : packs) {
+    for (std::size_t member = 0; member < reduction.members; ++member) {
+      CollectivePart part = reduction.tensor(pack.front())[member];
+      if (pack.size() != 1) {
+        std::size_t bytes = 0;
+        for (const std::size_t item : pack) bytes += reduction.tensor(item)[member].input.bytes();
+        const BufferPtr memory = part.stream->device().allocate(bytes, *part.stream);
+        part.input = part.output = view_of(memory, part.input.dtype);
       }
-      const BufferPtr memory = part.stream->device().allocate(pack.bytes(), *part.stream);
-      const BufferView view = view_of(memory, pack.dtype);
-      parts.push_back({view, view, part.stream});
+      parts.push_back(part);
     }
   }
   return parts;
 }
 
-// Calls `copy(part of the tensor, its slice, part of the pack)` for each slice that is copied.
+// Calls `copy(part of the tensor, place of the tensor in the pack)` for each tensor that is copied.
 template <class Copy>
-void for_each_copy(const PackPlan& plan, const TensorReduction& reduction,
-                   std::span<const CollectivePart> packed, Copy&& copy) {
-  for (std::size_t p = 0; p < plan.packs.size(); ++p) {
-    const PackedTensor& pack = plan.packs[p];
-    if (pack.slices.size() == 1) continue;
-    for (const PackSlice& slice : pack.slices) {
+void for_each_copy(const std::vector<Pack>& packs, const TensorReduction& reduction,
+                   const std::vector<CollectivePart>& packed, Copy&& copy) {
+  for (std::size_t p = 0; p < packs.size(); ++p) {
+    if (packs[p].size() == 1) continue;
+    std::size_t offset = 0;
+    for (const std::size_t item : packs[p]) {
+      const std::size_t elements = reduction.tensor(item).front().input.count;
       for (std::size_t member = 0; member < reduction.members; ++member) {
-        copy(reduction.tensor(slice.item)[member], slice, packed[p * reduction.members + member]);
+        copy(reduction.tensor(item)[member],
+             part_of(packed[p * reduction.members + member].input, offset, elements));
       }
+      offset += elements;
     }
   }
 }
 
+// Copies the tensors of a call into packs, reduces the packs by the inner algorithm, and copies the
+// results back.
+class PackedAllReduce final : public CrossDeviceOps {
+ public:
+  PackedAllReduce(std::shared_ptr<CrossDeviceOps> inner, PackOptions options, CallSite site)
+      : inner_(std::move(inner)),
+        options_(options),
+        site_(site),
+        name_("packed " + std::string(inner_->name())) {}
+
+  std::string_view name() const override { return name_; }
+  void require_fit(const ReplicaDevices& devices) const override { inner_->require_fit(devices); }
+  ReductionOrder order(ReplicaDevices& devices) const override {
+    const ReductionOrder inner = inner_->order(devices);
+    return is_same_for_all_elements(inner) ? inner : ReductionOrder::kUnspecified;
+  }
+  bool can_add_in(ReductionOrder order, ReplicaDevices& devices) const override {
+    if (order == this->order(devices)) return true;
+    return order != ReductionOrder::kRing && inner_->can_add_in(order, devices);
+  }
+  // The inner plan if it has one chunk, so that the place in a pack decides nothing.
+  std::optional<ReductionPlan> plan(int members) const override {
+    std::optional<ReductionPlan> inner = inner_->plan(members);
+    if (inner && inner->chunks != 1) inner.reset();
+    return inner;
+  }
+  void all_reduce(const TensorReduction& reduction) override {
+    const std::vector<Pack> packs = packs_of(items_of(reduction, site_), options_);
+    if (packs.empty()) return;
+    const std::vector<CollectivePart> packed = parts_of(packs, reduction);
+    for_each_copy(packs, reduction, packed,
+                  [](const CollectivePart& part, const BufferView& place) {
+                    part.stream->copy(place, part.input);
+                  });
+    TensorReduction inner = reduction;
+    inner.parts = packed;
+    // An unspecified order may be the own order of packs alone.
+    if (inner.order == ReductionOrder::kUnspecified) inner.order.reset();
+    inner_->all_reduce(inner);
+    for_each_copy(packs, reduction, packed,
+                  [](const CollectivePart& part, const BufferView& place) {
+                    part.stream->copy(part.output, place);
+                  });
+  }
+
+ private:
+  std::shared_ptr<CrossDeviceOps> inner_;
+  PackOptions options_;
+  CallSite site_;
+  std::string name_;
+};
+
 }  // namespace
 
-PackedAllReduce::PackedAllReduce(std::shared_ptr<CrossDeviceOps> inner, PackOptions options,
-                                 CallSite site)
-    : inner_(std::move(inner)), options_(std::move(options)), site_(site) {
-  if (inner_ == nullptr) {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument, "packs have no algorithm",
-                               "name the algorithm that reduces the packs", site);
-  }
-  pack_small_items({}, options_.bytes_per_tensor, options_.bytes_per_pack, site);  // Checks both.
-  name_ = "packed " + std::string(inner_->name());
-}
-
-ReductionOrder PackedAllReduce::order(ReplicaDevices& devices) const {
-  const ReductionOrder inner = inner_->order(devices);
-  return is_same_for_all_elements(inner) ? inner : ReductionOrder::kUnspecified;
-}
-
-bool PackedAllReduce::can_add_in(ReductionOrder order, ReplicaDevices& devices) const {
-  if (order == this->order(devices)) return true;
-  return order != ReductionOrder::kRing && inner_->can_add_in(order, devices);
-}
-
-std::optional<ReductionPlan> PackedAllReduce::plan(int members) const {
-  std::optional<ReductionPlan> inner = inner_->plan(members);
-  if (inner && inner->chunks != 1) inner.reset();
-  return inner;
-}
-
-PackPlan PackedAllReduce::plan_of(const TensorReduction& reduction) const {
-  const std::vector<PackItem> items = items_of(reduction, site_);
-  if (!options_.packer) {
-    return pack_small_items(items, options_.bytes_per_tensor, options_.bytes_per_pack, site_);
-  }
-  PackPlan plan = options_.packer(items);
-  if (plan.items != items) {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a plan of packs is for other items",
-                               "plan for the items that the packer receives", site_);
-  }
-  validate(plan, site_);
-  return plan;
-}
-
-void PackedAllReduce::all_reduce(const TensorReduction& reduction) {
-  const PackPlan plan = plan_of(reduction);
-  if (plan.packs.empty()) return;
-  const std::vector<CollectivePart> packed = parts_of(plan, reduction);
-  for_each_copy(plan, reduction, packed, [](const auto& part, const auto& slice, const auto& pack) {
-    part.stream->copy(part_of(pack.input, slice.offset, slice.elements),
-                      part_of(part.input, slice.begin, slice.elements));
-  });
-  TensorReduction inner = reduction;
-  inner.parts = packed;
-  // An unspecified order may be the own order of packs alone.
-  if (inner.order == ReductionOrder::kUnspecified) inner.order.reset();
-  inner_->all_reduce(inner);
-  for_each_copy(plan, reduction, packed, [](const auto& part, const auto& slice, const auto& pack) {
-    part.stream->copy(part_of(part.output, slice.begin, slice.elements),
-                      part_of(pack.output, slice.offset, slice.elements));
-  });
+std::shared_ptr<CrossDeviceOps> in_packs(std::shared_ptr<CrossDeviceOps> algorithm,
+                                         PackOptions options, CallSite site) {
+  const auto require = [site](bool holds, const std::string& wrong, const std::string& hint) {
+    if (!holds) throw InvalidArgumentError(ErrorCode::kInvalidArgument, wrong, hint, site);
+  };
+  require(algorithm != nullptr, "packs have no algorithm",
+          "name the algorithm that reduces the packs");
+  const std::int64_t least = std::min(options.bytes_per_tensor, options.bytes_per_pack);
+  require(least >= 0, fmt::format("{} bytes in packs are negative", least), "0 is no bound");
+  return std::make_shared<PackedAllReduce>(std::move(algorithm), options, site);
 }
 
 }  // namespace belfry

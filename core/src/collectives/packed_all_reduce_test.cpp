@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reductions of packs: the bits, the copies, and unpack(pack(x)) == x (SEM-149).
-#include "belfry/packed_all_reduce.h"
-
 #include "belfry/belfry.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/each_place.h"
 #include "collectives/testing/counting_links.h"
@@ -82,7 +81,7 @@ std::vector<std::vector<float>> sums_of(Algorithm algorithm, int replicas) {
 
 // Packs of 40 bytes: some of several tensors, some of one.
 Algorithm packed(Algorithm inner, std::int64_t bytes = 40) {
-  return std::make_shared<PackedAllReduce>(std::move(inner), PackOptions{.bytes_per_pack = bytes});
+  return in_packs(std::move(inner), {.bytes_per_pack = bytes});
 }
 
 TEST(PackedAllReduces, KeepBitsInOrdersThatAreTheSameForAllElements) {
@@ -101,13 +100,8 @@ TEST(PackedAllReduces, KeepBitsInOrdersThatAreTheSameForAllElements) {
 }
 
 PackOptions any_packs() {
-  const auto limit = *rc::gen::inRange(1, 300);
-  const auto kind = *rc::gen::inRange(0, 3);
-  if (kind == 0) return {.packer = [=](auto items) { return concatenate_and_split(items, limit); }};
-  if (kind == 1) {
-    return {.packer = [=](auto items) { return aggregate_small_tensors(items, limit, 3); }};
-  }
-  return {.bytes_per_tensor = *rc::gen::inRange(0, 100), .bytes_per_pack = limit - 1};
+  return {.bytes_per_tensor = *rc::gen::inRange(0, 100),
+          .bytes_per_pack = *rc::gen::inRange(0, 300)};
 }
 
 // The algorithms with one order of additions for all elements of a tensor.
@@ -129,9 +123,9 @@ void require_equal_bits() {
   const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean);
   const PackOptions packs = any_packs();
   for (const Algorithm& algorithm : alike_for_all_elements(replicas)) {
-    const auto packed = std::make_shared<PackedAllReduce>(algorithm, packs);
-    RC_ASSERT(results_of<T>({.cross_device_ops = packed}, replicas, lengths, op) ==
-              results_of<T>({.cross_device_ops = algorithm}, replicas, lengths, op));
+    RC_ASSERT(
+        results_of<T>({.cross_device_ops = in_packs(algorithm, packs)}, replicas, lengths, op) ==
+        results_of<T>({.cross_device_ops = algorithm}, replicas, lengths, op));
   }
 }
 
@@ -182,18 +176,14 @@ TEST(PackedAllReduces, P17_HaveNoRingOrder) {
 }
 
 // Replica i has i and i + 1: sums 1 and 3 on two replicas, means 0.5 and 1.5.
-TEST(PackedAllReduces, X08_WithEveryPackerGiveTheSameNumbers) {
+TEST(PackedAllReduces, X08_WithEveryBoundGiveTheSameNumbers) {
   testing::asserts("SEM-149");
   const std::vector<PackOptions> options{
-      {},
-      {.packer = [](auto items) { return concatenate_and_split(items, 1); }},
-      {.packer = [](auto items) { return concatenate_and_split(items, 8); }},
-      {.packer = [](auto items) { return aggregate_small_tensors(items, 100, 10); }}};
+      {}, {.bytes_per_pack = 0}, {.bytes_per_pack = 1}, {.bytes_per_tensor = 1}};
   for (const PackOptions& each : options) {
     HostBackend backend(2);
-    const auto algorithm =
-        std::make_shared<PackedAllReduce>(std::make_shared<HierarchicalAllReduce>(), each);
-    MirroredStrategy strategy(backend, {.cross_device_ops = algorithm});
+    MirroredStrategy strategy(
+        backend, {.cross_device_ops = in_packs(std::make_shared<HierarchicalAllReduce>(), each)});
     const auto results = strategy.run([](ReplicaContext& replica) {
       const auto id = static_cast<float>(replica.replica_id());
       const std::vector mine{Tensor<float>::full({}, id), Tensor<float>::full({}, id + 1)};
@@ -238,19 +228,14 @@ TEST(PackedAllReduces, AreNotCalledForLengthsThatDifferBetweenReplicas) {
   EXPECT_EQ(identity->calls, 0U);
 }
 
-TEST(PackedAllReduces, RefuseWrongOptionsAndPlans) {
-  EXPECT_THROW(PackedAllReduce(nullptr), InvalidArgumentError);
-  EXPECT_THROW(packed(std::make_shared<Identity>(), -1), InvalidArgumentError);
-  EXPECT_THROW(PackedAllReduce(std::make_shared<Identity>(), {.bytes_per_tensor = -1}),
-               InvalidArgumentError);
-  const PackOptions wrong{.packer = [](auto) { return PackPlan{}; }};
-  const auto algorithm = std::make_shared<PackedAllReduce>(std::make_shared<Identity>(), wrong);
-  EXPECT_THROW(sums_of(algorithm, 2), InvalidArgumentError);
-  // No element is in a pack.
-  const PackOptions lost{
-      .packer = [](auto items) { return PackPlan{.items = {items.begin(), items.end()}}; }};
-  const auto loses = std::make_shared<PackedAllReduce>(std::make_shared<Identity>(), lost);
-  EXPECT_THROW(sums_of(loses, 2), InvalidArgumentError);
+// Overridden (C-09, C-10): 0 bytes are no bound.
+TEST(PackedAllReduces, C08_C09_C10_RefuseWrongOptions) {
+  testing::asserts("SEM-149");
+  const auto identity = std::make_shared<Identity>();
+  EXPECT_THROW(in_packs(nullptr), InvalidArgumentError);
+  EXPECT_THROW(in_packs(identity, {.bytes_per_pack = -1}), InvalidArgumentError);
+  EXPECT_THROW(in_packs(identity, {.bytes_per_tensor = -1}), InvalidArgumentError);
+  EXPECT_NO_THROW(in_packs(identity, {.bytes_per_tensor = 0, .bytes_per_pack = 0}));
 }
 
 // A plan of the first member would copy four elements out of three.
@@ -271,7 +256,7 @@ TEST(PackedAllReduces, RefuseMembersWithDifferentTensors) {
       }
     }
     try {
-      PackedAllReduce(identity).all_reduce({.parts = parts, .members = 3, .devices = &devices});
+      in_packs(identity)->all_reduce({.parts = parts, .members = 3, .devices = &devices});
       FAIL() << "different tensors";
     } catch (const StructureMismatchError& error) {
       EXPECT_EQ(error.code(), ErrorCode::kStructure);
@@ -313,7 +298,7 @@ TEST(PackedAllReduces, AreTheDefaultOnTheWayToOneDevice) {
   }
 }
 
-// P15: bytes of every element type go into packs and come back, with every packer.
+// P15: bytes of every element type go into packs and come back, with every bound.
 RC_GTEST_PROP(PackedAllReduces, P15_UnpackWhatTheyPacked, ()) {
   testing::asserts("SEM-149");
   HostBackend backend(1);
@@ -323,12 +308,9 @@ RC_GTEST_PROP(PackedAllReduces, P15_UnpackWhatTheyPacked, ()) {
   const auto dtype = static_cast<DType>(*rc::gen::inRange(0, kNumDTypes));
   const auto lengths =
       *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, 30));
-  const auto limit = *rc::gen::inRange(1, 200);
-  const std::vector<PackOptions> options{
-      {.bytes_per_pack = limit - 1},
-      {.packer = [=](auto items) { return concatenate_and_split(items, limit); }},
-      {.packer = [=](auto items) { return aggregate_small_tensors(items, limit, 3); }}};
-  for (const PackOptions& each : options) {
+  const auto limit = *rc::gen::inRange(0, 200);
+  for (const PackOptions& each :
+       {PackOptions{.bytes_per_pack = limit}, PackOptions{.bytes_per_tensor = limit}}) {
     std::vector<CollectivePart> parts;
     std::vector<std::vector<std::uint8_t>> values;
     for (const std::size_t length : lengths) {
@@ -340,8 +322,8 @@ RC_GTEST_PROP(PackedAllReduces, P15_UnpackWhatTheyPacked, ()) {
       if (bytes != 0) stream.write(input, values.back().data());
       parts.push_back({input, output, &stream});
     }
-    PackedAllReduce(std::make_shared<Identity>(), each)
-        .all_reduce({.parts = parts, .members = 1, .devices = &devices});
+    in_packs(std::make_shared<Identity>(), each)
+        ->all_reduce({.parts = parts, .members = 1, .devices = &devices});
     for (std::size_t t = 0; t < parts.size(); ++t) {
       std::vector<std::uint8_t> read(values[t].size());
       if (!read.empty()) stream.read(read.data(), parts[t].output);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/reduction_plan.h"
-
+#include "belfry/addition_order.h"
 #include "belfry/detail/options_text.h"
+#include "belfry/planned_all_reduce.h"
 #include "collectives/adds_all_inputs.h"
 #include "words/sum_type.h"
 

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The additions, steps and chunks of the plans of algorithms (SEM-147).
-#include "belfry/reduction_plan.h"
-
 #include "belfry/belfry.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>

@@ -3,8 +3,8 @@
 
 #include "belfry/detail/strategy_reductions.h"
 
-#include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_kernels.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
 #include "collectives/fold_own_leaf.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/error.h"
-#include "belfry/reduction_plan.h"
+#include "belfry/planned_all_reduce.h"
 
 #include <fmt/format.h>
 

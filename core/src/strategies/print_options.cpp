@@ -9,7 +9,6 @@
 #include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/tensor/matrix.h"
 #include "belfry/detail/variable/aggregation.h"
-#include "belfry/packed_all_reduce.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/strategies.h"
 
@@ -130,8 +129,8 @@ std::string to_string(const RingOptions& options) {
 std::string to_string(const PackOptions& options) {
   const PackOptions usual;
   OptionsText text;
+  text.add("bytes_per_tensor", options.bytes_per_tensor, usual.bytes_per_tensor);
   text.add("bytes_per_pack", options.bytes_per_pack, usual.bytes_per_pack);
-  if (options.packer) text.put("packer", detail::quoted("a function"));
   return text.text();
 }
 

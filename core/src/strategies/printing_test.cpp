@@ -3,7 +3,6 @@
 
 // The text of every public value, printed by `<<` and by GoogleTest.
 #include "belfry/addition_order.h"
-#include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/backend/operation.h"
 #include "belfry/checkpoint.h"
@@ -11,7 +10,6 @@
 #include "belfry/distributed_dataset.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/nest.h"
-#include "belfry/packed_all_reduce.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_file.h"
@@ -133,16 +131,6 @@ TEST_F(Printing, OfPlans) {
   EXPECT_EQ(text_of(ChunkRange{2, 1}), "chunk 2");
   EXPECT_EQ(text_of(ChunkRange{0, 3}), "chunks 0 to 2");
   EXPECT_EQ(text_of(ChunkRule::kRemainderLast), "remainder last");
-  EXPECT_EQ(text_of(PackOrder::kFirstFirst), "first first");
-  EXPECT_EQ(text_of(PackItem{3, DType::kFloat32}), "3 elements of float32");
-  EXPECT_EQ(text_of(PackSlice{.item = 1, .begin = 2, .elements = 3}), "item 1 [2, 5)");
-  const PackedTensor pack{DType::kFloat32,
-                          {{.item = 1, .begin = 0, .elements = 2, .offset = 0},
-                           {.item = 2, .begin = 0, .elements = 1, .offset = 2}}};
-  EXPECT_EQ(text_of(pack), "float32, 3 elements: item 1 [0, 2), item 2 [0, 1)");
-  EXPECT_EQ(text_of(PackPlan{{}, {pack, PackedTensor{}}}),
-            "pack 0, float32, 3 elements: item 1 [0, 2), item 2 [0, 1)\n"
-            "pack 1, float32, 0 elements\n");
   EXPECT_EQ(text_of(AlgorithmChoice{.reason = "one replica"}), "one replica");
   EXPECT_EQ(text_of(AlgorithmChoice{.reason = "a", .warning = "b"}), "a; warning: b");
 }
@@ -190,9 +178,7 @@ TEST_F(Printing, OfOptionsIsCodeThatCompiles) {
   EXPECT_PRINTS_ITSELF(RingOptions, {});
   EXPECT_PRINTS_ITSELF(RingOptions,
                        {.hosts = 2, .permutation = {1, 0}, .subchunks = 2, .start = 1});
-  EXPECT_PRINTS_ITSELF(PackOptions, {.bytes_per_pack = 0});
-  const PackOptions own{.packer = [](std::span<const PackItem>) { return PackPlan(); }};
-  EXPECT_EQ(text_of(own), "{.packer = \"a function\"}");
+  EXPECT_PRINTS_ITSELF(PackOptions, {.bytes_per_tensor = 8, .bytes_per_pack = 0});
 }
 
 TEST_F(Printing, OfOptionsOfStrategies) {

@@ -3,7 +3,7 @@
 
 #include "suites/crossed/crossed_case.h"
 
-#include "belfry/packed_all_reduce.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/planned_all_reduce.h"
 
 #include <fmt/format.h>
@@ -72,17 +72,8 @@ std::string algorithm_text(const Case& drawn) {
 }
 
 std::string packing_text(const Case& drawn) {
-  switch (drawn.packing) {
-    case Packing::kNone:
-      return "no packs";
-    case Packing::kByBytes:
-      return fmt::format("packs of {} bytes", drawn.limit);
-    case Packing::kSplit:
-      return fmt::format("{} packs", drawn.most());
-    case Packing::kSmallTensors:
-      return fmt::format("packs of {} tensors of {} bytes", drawn.most(), drawn.limit + 1);
-  }
-  return "?";
+  if (!drawn.packed) return "no packs";
+  return fmt::format("packs of {} bytes, with tensors of {} bytes", drawn.limit, drawn.largest);
 }
 
 std::string target_text(const Case& drawn) {
@@ -146,16 +137,8 @@ int Case::shards() const { return option % (2 * members() + 1); }
 
 std::shared_ptr<CrossDeviceOps> Case::algorithm() const {
   std::shared_ptr<CrossDeviceOps> inner = unpacked(*this);
-  if (packing == Packing::kNone) return inner;
-  PackOptions options{.bytes_per_tensor = 0, .bytes_per_pack = limit};
-  if (packing == Packing::kSplit) {
-    options.packer = [packs = most()](auto items) { return concatenate_and_split(items, packs); };
-  } else if (packing == Packing::kSmallTensors) {
-    options.packer = [bytes = limit + 1, group = most()](auto items) {
-      return aggregate_small_tensors(items, bytes, group);
-    };
-  }
-  return std::make_shared<PackedAllReduce>(std::move(inner), std::move(options));
+  if (!packed) return inner;
+  return in_packs(std::move(inner), {.bytes_per_tensor = largest, .bytes_per_pack = limit});
 }
 
 std::string to_string(const Case& drawn) {

@@ -34,9 +34,6 @@ enum class Route : std::uint8_t {
   kHierarchical,
 };
 
-/// The packs of PackedAllReduce; kNone is no PackedAllReduce.
-enum class Packing : std::uint8_t { kNone, kByBytes, kSplit, kSmallTensors };
-
 /// The memory of the leaves. kMixed has leaves in host memory and on devices in turn, and a tensor
 /// of doubles among the tensors.
 enum class Residence : std::uint8_t { kOnHost, kOnDevices, kMixed };
@@ -57,8 +54,9 @@ struct Case {
   Route route = Route::kNoneGiven;
   int option = 0;  ///< Selects the options of the algorithm; 0 is the simplest choice.
   std::optional<ReductionOrder> order{};
-  Packing packing = Packing::kNone;
-  int limit = 0;  ///< Bounds the packs.
+  bool packed = false;
+  int largest = 0;  ///< PackOptions::bytes_per_tensor.
+  int limit = 0;    ///< PackOptions::bytes_per_pack.
   Residence residence = Residence::kOnHost;
   Target target = Target::kInReplicas;
   std::vector<int> destination{0};  ///< Devices of the backend; the first for kOneDevice.
@@ -77,8 +75,6 @@ struct Case {
   std::vector<std::vector<int>> groups() const;
   /// The shards of kShuffle; 0 for N.
   int shards() const;
-  /// The number of packs of kSplit, and the most tensors in a pack of kSmallTensors.
-  int most() const { return 1 + limit % 7; }
   /// A new object of the algorithm, in packs if the case has packs; null for kNoneGiven.
   std::shared_ptr<CrossDeviceOps> algorithm() const;
 };

@@ -82,7 +82,8 @@ rc::Gen<Case> some_choices() {
         made.dtype = element_type(std::get<0>(drawn));
         made.option = std::get<1>(drawn);
         made.order = std::get<2>(drawn);
-        made.packing = static_cast<Packing>(std::get<3>(drawn));
+        made.packed = std::get<3>(drawn) != 0;
+        made.largest = std::get<3>(drawn) == 1 ? std::get<1>(drawn) % 100 : 0;
         made.limit = std::get<4>(drawn);
         // An algorithm sees tensors only.
         constexpr int residences[] = {0, 1, 1, 1, 2, 2};
@@ -129,7 +130,7 @@ rc::Gen<Case> any_case(Route route) {
         Case made = choices;
         made.route = route;
         // Packs need an algorithm that is named.
-        if (route == Route::kNoneGiven) made.packing = Packing::kNone;
+        if (route == Route::kNoneGiven) made.packed = false;
         made.backend = devices.backend;
         made.replicas = devices.replicas;
         made.destination = devices.destination.devices;

@@ -57,7 +57,7 @@ inline bool is_accepted(const Case& drawn, ReductionOrder native) {
   const bool has_every_order =
       drawn.route == Route::kNoneGiven || drawn.route == Route::kToOneDevice;
   const bool is_possible = has_every_order || *drawn.order == own;
-  if (drawn.packing == Packing::kNone) return is_possible;
+  if (!drawn.packed) return is_possible;
   const bool is_kept = own == ReductionOrder::kReplicaOrder || own == ReductionOrder::kTree;
   if (*drawn.order == (is_kept ? own : ReductionOrder::kUnspecified)) return true;
   return is_possible && *drawn.order != ReductionOrder::kRing;

@@ -56,19 +56,10 @@ class Packs {
         std::size_t element_bytes)
       : drawn_(drawn), leaves_(leaves), call_(std::move(call)), element_bytes_(element_bytes) {
     std::erase_if(call_, [&](std::size_t leaf) { return leaves_[leaf].length == 0; });
-    switch (drawn.packing) {
-      case Packing::kNone:
-        for (const std::size_t leaf : call_) packs_.push_back(elements_of({leaf}));
-        break;
-      case Packing::kByBytes:
-        pack_by_bytes();
-        break;
-      case Packing::kSplit:
-        split();
-        break;
-      case Packing::kSmallTensors:
-        pack_small_tensors();
-        break;
+    if (drawn.packed) {
+      pack();
+    } else {
+      for (const std::size_t leaf : call_) packs_.push_back(elements_of({leaf}));
     }
   }
 
@@ -89,46 +80,26 @@ class Packs {
     }
     return pack;
   }
-  void pack_by_bytes() {
+  // A bound of 0 is none.
+  static bool exceeds(std::size_t bytes, int bound) {
+    return bound != 0 && bytes > static_cast<std::size_t>(bound);
+  }
+  void pack() {
     std::vector<std::size_t> open;
     std::size_t bytes = 0;
     for (auto leaf = call_.rbegin(); leaf != call_.rend(); ++leaf) {
-      const bool is_bounded = drawn_.limit != 0;
-      const auto limit = static_cast<std::size_t>(drawn_.limit);
-      if (is_bounded && bytes_of(*leaf) > limit) {
+      if (exceeds(bytes_of(*leaf), drawn_.limit) || exceeds(bytes_of(*leaf), drawn_.largest)) {
         packs_.push_back(elements_of({*leaf}));
         continue;
       }
       open.insert(open.begin(), *leaf);
       bytes += bytes_of(*leaf);
-      if (!is_bounded || bytes <= limit) continue;
+      if (!exceeds(bytes, drawn_.limit)) continue;
       packs_.push_back(elements_of(open));
       open.clear();
       bytes = 0;
     }
     packs_.push_back(elements_of(open));
-  }
-  void split() {
-    const Pack all = elements_of(call_);
-    const auto count = static_cast<std::size_t>(drawn_.most());
-    const std::size_t each = all.size() / count;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::size_t pack = each == 0 ? 0 : std::min(i / each, count - 1);
-      if (pack >= packs_.size()) packs_.emplace_back();
-      packs_[pack].push_back(all[i]);
-    }
-  }
-  void pack_small_tensors() {
-    const auto most = static_cast<std::size_t>(drawn_.most());
-    std::vector<std::vector<std::size_t>> runs;
-    bool takes_more = false;
-    for (const std::size_t leaf : call_) {
-      const bool is_small = bytes_of(leaf) <= static_cast<std::size_t>(drawn_.limit) + 1;
-      if (!is_small || !takes_more || runs.back().size() == most) runs.emplace_back();
-      runs.back().push_back(leaf);
-      takes_more = is_small;
-    }
-    for (const auto& run : runs) packs_.push_back(elements_of(run));
   }
 
   const Case& drawn_;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The names of tf.distribute that docs/tf_mapping.md finds in belfry, each used.
-#include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/cluster_environment.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/current.h"
 #include "belfry/dataset.h"
 #include "belfry/deadline.h"

@@ -5,10 +5,9 @@
 // both files. Calls that must not compile are in core/src/compile_fail.
 #include "belfry/tower.h"
 
-#include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_backend.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/dataset.h"
-#include "belfry/pack_plan.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
@@ -203,13 +202,17 @@ TEST_F(Tower, AlgorithmsOfReductionsAreObjects) {
   EXPECT_EQ(choose_the_best(devices).algorithm->name(), "native");
 }
 
-// The two packers of the package, and packs with a bound: two tensors of 8 bytes are one pack.
-TEST_F(Tower, PackersArePlans) {
-  const std::vector<PackItem> items(2, {2, DType::kFloat32});
-  const PackPlan plan = concatenate_and_split(items, 1);
-  EXPECT_EQ(plan.packs.size(), 1U);
-  EXPECT_EQ(plan, aggregate_small_tensors(items, 8, 16));
-  EXPECT_EQ(plan, pack_by_bytes(items, 16));
+// The packers of the package: packs around any algorithm.
+TEST_F(Tower, PackersAreAlgorithms) {
+  tower::MirroredStrategy strategy(
+      backend_, {.cross_device_ops = in_packs(std::make_shared<ReductionToOneDevice>())});
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    const auto id = static_cast<float>(replica.replica_id());
+    const auto sum = replica.all_reduce(
+        ReduceOp::kSum, std::vector{Tensor<float>::full({2}, id), Tensor<float>::full({1}, 3)});
+    return std::vector{sum[0].to_host()[1], sum[1].item()};
+  });
+  for (const auto& sum : sums) EXPECT_EQ(sum, (std::vector<float>{1, 6}));  // 0 + 1 and 3 + 3.
 }
 
 TEST_F(Tower, ReductionsAreNamed) {

@@ -337,15 +337,5 @@ TEST(NamedOrders, RefuseWrongArguments) {
               HasSubstr("additions of x2, and there are 2 inputs"));
 }
 
-TEST(Replicas, AgreeIfAllBitsAreEqual) {
-  testing::asserts("SEM-148");
-  EXPECT_TRUE(replicas_agree<float>({}));
-  EXPECT_TRUE(replicas_agree<float>({{1, 2}, {1, 2}, {1, 2}}));
-  EXPECT_FALSE(replicas_agree<float>({{1, 2}, {1, 2}, {1, 3}}));
-  EXPECT_FALSE(replicas_agree<float>({{1, 2}, {1}}));
-  EXPECT_FALSE(replicas_agree<float>({{0.0F}, {-0.0F}}));
-  EXPECT_TRUE(replicas_agree<BFloat16>({{BFloat16(1)}, {BFloat16(1)}}));
-}
-
 }  // namespace
 }  // namespace belfry::addition_order_test

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -34,6 +35,11 @@ using testing::options_of;
 using testing::random_inputs;
 using testing::sums_by_loops;
 using testing::Table;
+
+template <class T>
+bool have_equal_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
 
 bool contains(const std::vector<NamedOrder>& orders, const NamedOrder& order) {
   return std::ranges::find(orders, order) != orders.end();
@@ -145,7 +151,7 @@ void expect_algorithms_are_explained() {
                        *rc::gen::arbitrary<std::uint64_t>());
   const bool is_mean = draw(0, 1) == 1;
   const auto rows = reduce(drawn, is_mean ? ReduceOp::kMean : ReduceOp::kSum, inputs);
-  RC_ASSERT(replicas_agree(rows));
+  for (const std::vector<T>& row : rows) RC_ASSERT(have_equal_bits(row, rows.front()));
   std::vector<T> result = rows.front();
   const OrderOp op = is_mean ? OrderOp::kMean : OrderOp::kSum;
   RC_ASSERT(explains(drawn.order, inputs, result, op));
@@ -184,7 +190,7 @@ void expect_any_order_is_found(int most_members, std::size_t most_elements, bool
   RC_ASSERT(contains(answer, order));
   if (!all) return;
   for (const NamedOrder& each : orders) {
-    RC_ASSERT(contains(answer, each) == replicas_agree<T>({sums, sums_by_loops(each, inputs)}));
+    RC_ASSERT(contains(answer, each) == have_equal_bits(sums, sums_by_loops(each, inputs)));
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
-#include "belfry/reduction_plan.h"
+#include "belfry/planned_all_reduce.h"
 
 #include <cstddef>
 #include <map>

@@ -15,16 +15,7 @@
 
 namespace belfry {
 
-/// The additions that make an element of a result: an input of a member, or the sum of two trees.
-struct AdditionTree {
-  int member = 0;                     ///< The member whose input a tree without terms is.
-  std::vector<AdditionTree> terms{};  ///< Two trees, the left operand first; empty for an input.
-
-  bool operator==(const AdditionTree&) const = default;
-};
-
-/// `((x0 + x1) + x2)`; `x0` for an input alone.
-std::string to_string(const AdditionTree& tree);
+struct AdditionTree;
 
 /// Consecutive chunks of a tensor.
 struct ChunkRange {
@@ -108,8 +99,6 @@ void validate(const ReductionPlan& plan, CallSite site = CallSite::here());
 std::string to_string(const ReductionPlan& plan);
 
 namespace detail {
-template <>
-inline constexpr bool kPrints<AdditionTree> = true;
 template <>
 inline constexpr bool kPrints<ChunkRange> = true;
 template <>
