@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/executor.h"
 #include "belfry/checkpoint.h"
 #include "belfry/dataset.h"
 #include "belfry/distributed_dataset.h"

@@ -4,7 +4,7 @@
 // Properties of groups of MPI's processes beside the contract of groups.
 
 #include "belfry/backend/host_backend.h"
-#include "belfry/environment.h"
+#include "belfry/cluster_environment.h"
 #include "belfry/error.h"
 #include "belfry/mpi/group.h"
 #include "belfry/replica_context.h"

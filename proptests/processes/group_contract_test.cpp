@@ -4,8 +4,8 @@
 // The contract of groups, for every kind. A test is the body of each process: all processes make
 // the same calls, and every process asserts its own view. Expected values come from ranks alone.
 
+#include "belfry/backend/process_parts.h"
 #include "belfry/belfry.h"
-#include "belfry/process_parts.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/each_place.h"
 #include "processes/group_kind.h"

@@ -5,7 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/dtype.h"
-#include "belfry/reduce_op.h"
+#include "belfry/reduction.h"
 #include "belfry/strategy.h"
 
 #include <cstddef>

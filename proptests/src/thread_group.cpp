@@ -3,10 +3,10 @@
 
 #include "belfry/testing/thread_group.h"
 
+#include "belfry/backend/process_parts.h"
 #include "belfry/detail/byte_stream.h"
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
-#include "belfry/process_parts.h"
 #include "belfry/testing/watchdog.h"
 
 #include <algorithm>

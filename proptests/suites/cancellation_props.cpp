@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // SEM-7: the calls that a replica may make after it swallowed its cancellation, on every carrier.
-#include "belfry/completion.h"
+#include "belfry/cross_replica_context.h"
 #include "belfry/dataset.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"

@@ -5,7 +5,7 @@
 #include "belfry/dtype.h"
 #include "belfry/nest.h"
 #include "belfry/planned_all_reduce.h"
-#include "belfry/reduce_op.h"
+#include "belfry/reduction.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/values.h"
 

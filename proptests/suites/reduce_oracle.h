@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/dtype.h"
-#include "belfry/reduce_op.h"
+#include "belfry/reduction.h"
 #include "suites/sum_in_order.h"
 
 #include <Eigen/Core>

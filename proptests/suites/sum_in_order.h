@@ -4,7 +4,7 @@
 
 #include "belfry/addition_order.h"
 #include "belfry/planned_all_reduce.h"
-#include "belfry/reduce_op.h"
+#include "belfry/reduction.h"
 
 #include <cstddef>
 #include <vector>

@@ -3,9 +3,10 @@
 """Checks that every value type of the public headers prints.
 
 Value types are the enumerations, the structures, and the classes that can be copied. A type prints
-if the headers of the library declare `kPrints` for the type, `operator<<` or, for arguments of
-properties, `showValue`. `kPrints` needs a `to_string` of the type, and in the namespaces below
-belfry `using belfry::operator<<`. The list not_printed.txt names the other types, with reasons.
+if the headers of the library declare `to_string` of the type, `operator<<` or, for arguments of
+properties, `showValue`. A header of a namespace below belfry needs `using belfry::operator<<` for
+`to_string`, and the header of a template `kPrints`. The list not_printed.txt names the other types,
+with reasons.
 """
 
 import re
@@ -16,7 +17,6 @@ LIST = "tools/checks/not_printed.txt"
 BELOW = ("sim::", "cuda::", "testing::", "files::")
 UNCHECKED = "belfry/backend/"  # Authors of backends print no values.
 NOT_COPIED = re.compile(r"= delete;|\bvirtual\b|\boverride\b|std::unique_ptr<[^;]*_;")
-K_PRINTS = re.compile(r"kPrints<((?:\w+::)*)(\w+)(<T>)?> = true;")
 PRINTS = re.compile(r"friend std::ostream& operator<<\(std::ostream& \w+, const (\w+)|"
                     r"void showValue\(const (\w+)& ")
 TO_STRING = re.compile(r"to_string\((?:const )?(?:\w+::)*(\w+)")
@@ -55,21 +55,18 @@ def check(files, report):
     texts = {name: files.text(name) for name in files.files if cpp.PUBLIC.match(name)}
     whole = "\n".join(texts.values())
     worded = set(TO_STRING.findall(whole))
-    printed = {name for names in PRINTS.findall(whole) for name in names}
-    printed |= {name for _, name, _ in K_PRINTS.findall(whole)}
+    printed = worded | {name for names in PRINTS.findall(whole) for name in names}
     listed = entries_of(files, report)
     unused = dict(listed)
     for path, text in texts.items():
-        for space, name, template in K_PRINTS.findall(text):
-            if name not in worded and not template:
-                report.error(path, f"kPrints of {name}, which has no to_string")
-            if space.startswith(BELOW) and not USING.search(text):
-                report.error(path, "kPrints in a namespace without `using belfry::operator<<;`")
         header = cpp.PUBLIC.match(path)[1]
         is_checked = cpp.is_shown(header) and not header.startswith(UNCHECKED)
         for number, name in values_of(text) if is_checked else ():
-            if unused.pop(name, None) is None and name.split("::")[-1] not in printed:
-                report.error(f"{path}:{number}", f"{name} has no operator<<: declare to_string and "
-                             f"kPrints, or list the type in {LIST} with the reason")
+            is_listed, last = unused.pop(name, None) is not None, name.split("::")[-1]
+            if not is_listed and last not in printed:
+                report.error(f"{path}:{number}", f"{name} has no operator<<: declare to_string, or "
+                             f"list the type in {LIST} with the reason")
+            if name.startswith(BELOW) and last in worded and not USING.search(text):
+                report.error(f"{path}:{number}", f"{name} needs `using belfry::operator<<;`")
     for name, number in unused.items():
         report.error(f"{LIST}:{number}", f"no public header has the value type {name}")

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/backend/buffer.h"
-#include "belfry/backend/foreign_memory.h"
 #include "stream_handle.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/communicator.h"
+#include "belfry/backend/backend.h"
 #include "device.h"
 
 #include <memory>

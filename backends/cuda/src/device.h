@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/buffer.h"
 #include "belfry/backend/device.h"
-#include "belfry/backend/foreign_memory.h"
 #include "device_state.h"
 
 #include <cstdint>

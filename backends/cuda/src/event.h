@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/event.h"
+#include "belfry/backend/device.h"
 #include "stream_handle.h"
 
 #include <cuda_runtime.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/foreign_memory.h"
+#include "belfry/backend/buffer.h"
 #include "device_state.h"
 
 #include <cuda_runtime.h>

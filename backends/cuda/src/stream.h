@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/stream.h"
+#include "belfry/backend/device.h"
 #include "device.h"
 #include "stream_handle.h"
 #include "stream_objects.h"

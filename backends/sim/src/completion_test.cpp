@@ -4,9 +4,8 @@
 // A completion is done when all devices of the completion are done (SEM-125). With the fixed
 // schedule, devices take steps in turn while the host waits for a device, and a single step if the
 // host asks. The tests therefore know the work that has not been executed yet.
-#include "belfry/completion.h"
-
 #include "belfry/belfry.h"
+#include "belfry/cross_replica_context.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/buffer.h"
 #include "belfry/backend/device.h"
-#include "belfry/backend/foreign_memory.h"
 #include "belfry/backend/host_visible.h"
 #include "belfry/backend/kernel_failures.h"
 #include "belfry/backend/witness.h"

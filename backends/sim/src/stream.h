@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/device.h"
 #include "belfry/backend/kernel_failures.h"
-#include "belfry/backend/stream.h"
 #include "engine/block_pool.h"
 #include "engine/engine.h"
 #include "engine/foreign_owners.h"

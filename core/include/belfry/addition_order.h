@@ -221,25 +221,4 @@ std::vector<double> any_order_bound(const std::vector<std::vector<T>>& inputs,
                                  site);
 }
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<AdditionTree> = true;
-template <>
-inline constexpr bool kPrints<OrderKind> = true;
-template <>
-inline constexpr bool kPrints<RingChunks> = true;
-template <>
-inline constexpr bool kPrints<RingOrder> = true;
-template <>
-inline constexpr bool kPrints<SumRounding> = true;
-template <>
-inline constexpr bool kPrints<NamedOrder> = true;
-template <>
-inline constexpr bool kPrints<ReducedTensor> = true;
-template <>
-inline constexpr bool kPrints<OrderOp> = true;
-template <>
-inline constexpr bool kPrints<OrderArithmetic> = true;
-}  // namespace detail
-
 }  // namespace belfry

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/detail/saved_variable.h"
-#include "belfry/detail/variable/sum_split.h"
+#include "belfry/detail/variable/aggregation.h"
 #include "belfry/strategy.h"
 #include "belfry/tensor_file.h"
 
@@ -24,11 +24,6 @@ struct RestoreOptions {
 
 /// `{.sums = belfry::SumSplit::kDivide}` or `{}`.
 std::string to_string(const RestoreOptions& options);
-
-namespace detail {
-template <>
-inline constexpr bool kPrints<RestoreOptions> = true;
-}  // namespace detail
 
 /// Saves variables of a strategy to a file, and restores them by name, also on another number of
 /// replicas (SEM-54 to SEM-56).

@@ -3,11 +3,10 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
-#include "belfry/backend/communicator.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/prints.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/device_spec.h"
-#include "belfry/reduce_op.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
@@ -217,12 +216,5 @@ std::string to_string(const AlgorithmChoice& choice);
 /// Throws: DeviceError.
 AlgorithmChoice choose_the_best(ReplicaDevices& devices,
                                 const std::vector<std::vector<int>>& links = {});
-
-namespace detail {
-template <>
-inline constexpr bool kPrints<AlgorithmChoice> = true;
-template <>
-inline constexpr bool kPrints<PackOptions> = true;
-}  // namespace detail
 
 }  // namespace belfry

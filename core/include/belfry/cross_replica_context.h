@@ -4,18 +4,15 @@
 
 #include "belfry/detail/axis_verbs.h"
 #include "belfry/detail/batch_reduce_pairs.h"
-#include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/destination_verbs.h"
 #include "belfry/detail/distribute.h"
-#include "belfry/detail/map_elements.h"
-#include "belfry/detail/mean_only.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/split_total.h"
 #include "belfry/detail/update_components.h"
-#include "belfry/detail/variable_merge.h"
 #include "belfry/detail/verb.h"
 #include "belfry/distributed_values.h"
 #include "belfry/tensor.h"
@@ -128,7 +125,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   }
   /// Returns the value: the mean of a value that all replicas share. SUM does not compile (SEM-34).
   template <class T>
-  Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value, CallSite site = CallSite::here()) {
+  Mirrored<T> reduce(detail::MeanOnly, const Mirrored<T>& value, CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
     detail::require_replicas(core_, value.size(), site);
     return value;

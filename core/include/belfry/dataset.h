@@ -4,9 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batch_types.h"
-#include "belfry/detail/dataset/choosing_readers.h"
-#include "belfry/detail/dataset/facts.h"
-#include "belfry/detail/reader_iterator.h"
+#include "belfry/detail/dataset/recipe.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
 

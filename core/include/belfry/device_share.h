@@ -28,9 +28,4 @@ std::string to_string(const DeviceShare& share);
 /// negative.
 std::vector<int> devices_of_process(const DeviceShare& share, CallSite site = CallSite::here());
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<DeviceShare> = true;
-}  // namespace detail
-
 }  // namespace belfry

@@ -37,9 +37,4 @@ struct DeviceSpec {
 /// The full canonical form.
 std::string to_string(const DeviceSpec& spec);
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<DeviceSpec> = true;
-}  // namespace detail
-
 }  // namespace belfry

@@ -5,7 +5,6 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/print_value.h"
-#include "belfry/detail/replica_array.h"
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
 

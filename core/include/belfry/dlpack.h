@@ -100,9 +100,6 @@ std::string to_string(DlpackCopy copy);
 
 namespace detail {
 
-template <>
-inline constexpr bool kPrints<DlpackCopy> = true;
-
 /// A structure of DLPack, of belfry's declarations or of others.
 template <class M>
 concept ManagedByDlpack = requires(M& managed) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/host_device.h"
+#include "belfry/detail/compiler.h"
 
 #include <bit>
 #include <compare>
@@ -11,6 +11,13 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+
+/// Marks functions for the host and, if nvcc compiles them, for the GPU too.
+#ifdef __CUDACC__
+#define BELFRY_HOST_DEVICE __host__ __device__
+#else
+#define BELFRY_HOST_DEVICE
+#endif
 
 namespace belfry {
 

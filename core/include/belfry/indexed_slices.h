@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
-#include "belfry/detail/divided_once.h"
+#include "belfry/detail/integer_sums.h"
 #include "belfry/detail/slices/indexed_slices.h"
 #include "belfry/replica_context.h"
 #include "belfry/tensor_ops.h"
@@ -136,7 +136,7 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
 
 /// Returns the slices: the mean of slices that all replicas share. SUM does not compile (SEM-34).
 template <Element T>
-Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, MeanOnly mean,
+Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, detail::MeanOnly mean,
                                          const Mirrored<IndexedSlices<T>>& slices,
                                          CallSite site = CallSite::here()) {
   return cross.reduce(mean, slices, site);

@@ -65,9 +65,6 @@ std::string to_string(const LeafDescription& leaf);
 
 namespace detail {
 
-template <>
-inline constexpr bool kPrints<LeafDescription> = true;
-
 /// The descriptions of an empty optional, and of an empty list or map.
 inline constexpr const char* kNothing = "nothing";
 inline constexpr const char* kNoElements = "no elements";

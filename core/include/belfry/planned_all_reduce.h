@@ -166,9 +166,4 @@ class HierarchicalAllReduce final : public PlannedAllReduce {
   CallSite site_{};
 };
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<RingOptions> = true;
-}  // namespace detail
-
 }  // namespace belfry

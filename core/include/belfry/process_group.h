@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/deadline.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/prints.h"
 
@@ -18,6 +17,36 @@
 #include <vector>
 
 namespace belfry {
+
+/// The longest time that a call waits for another process without a sign of life of the process
+/// (SEM-207). No conversion from numbers: the unit is in the name.
+class Deadline {
+ public:
+  /// Throws: InvalidArgumentError (kInvalidArgument) for numbers below 1, and for numbers above a
+  /// hundred years.
+  static Deadline milliseconds(std::int64_t count, CallSite site = CallSite::here());
+  /// As milliseconds.
+  static Deadline seconds(std::int64_t count, CallSite site = CallSite::here());
+  /// No limit: a call waits for a silent process for ever.
+  static constexpr Deadline never() { return Deadline(kNever); }
+
+  /// Whether there is no limit.
+  constexpr bool is_never() const { return milliseconds_ == kNever; }
+  /// The limit in milliseconds; the largest number without a limit.
+  constexpr std::int64_t as_milliseconds() const { return milliseconds_; }
+  friend constexpr bool operator==(const Deadline&, const Deadline&) = default;
+
+ private:
+  static constexpr std::int64_t kNever = INT64_MAX;
+
+  explicit constexpr Deadline(std::int64_t count) : milliseconds_(count) {}
+
+  std::int64_t milliseconds_;
+};
+
+/// C++ that compiles: `belfry::Deadline::milliseconds(1500)`, `belfry::Deadline::seconds(60)`,
+/// `belfry::Deadline::never()`.
+std::string to_string(const Deadline& deadline);
 
 /// The knowledge of a process about its group, without waiting (SEM-206).
 struct GroupHealth {
@@ -35,6 +64,9 @@ struct GroupHealth {
 std::string to_string(const GroupHealth& health);
 
 namespace detail {
+
+/// The deadline in a sentence: `1500 ms`, `60 s`, `no limit`.
+std::string words_of(const Deadline& deadline);
 
 /// The purposes of the exchanges of a group.
 struct CallNames {
@@ -199,9 +231,6 @@ namespace detail {
 /// Throws: InvalidArgumentError (kInvalidArgument) unless `process` is a rank of `group`. `what` is
 /// the refused call, such as `broadcast from`.
 void require_rank(const ProcessGroup& group, int process, const char* what = "broadcast from");
-
-template <>
-inline constexpr bool kPrints<GroupHealth> = true;
 
 }  // namespace detail
 }  // namespace belfry

@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/assign.h"
-#include "belfry/detail/divided_once.h"
 #include "belfry/detail/integer_sums.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
-#include "belfry/detail/tensor/arithmetic.h"
-#include "belfry/detail/tensor/math.h"
+#include "belfry/detail/tensor_launch.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 
 #include <concepts>
 #include <type_traits>
@@ -172,7 +169,7 @@ struct PromotedMean {
   }
   template <Element E>
   Tensor<double> prepare(const Tensor<E>& tensor) const {
-    return cast<double>(tensor);
+    return Tensor<double>(detail::launch_cast(tensor.any(), DType::kFloat64, {}));
   }
   /// Adds leaf by leaf.
   template <Nest P>
@@ -187,7 +184,7 @@ struct PromotedMean {
     return sums;
   }
   Tensor<double> finalize(const Tensor<double>& sum, int replicas) const {
-    return divide(sum, static_cast<double>(replicas));
+    return Tensor<double>(detail::divided_once(sum.any(), replicas, "divide", {}));
   }
 };
 

@@ -4,7 +4,7 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/process_values.h"
-#include "belfry/detail/variable_merge.h"
+#include "belfry/detail/replica_merges.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/replica_context.h"
 #include "belfry/tensor_ops.h"

@@ -62,11 +62,4 @@ struct Axis {
 /// `axis 1`.
 std::string to_string(Axis axis);
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<Shape> = true;
-template <>
-inline constexpr bool kPrints<Axis> = true;
-}  // namespace detail
-
 }  // namespace belfry

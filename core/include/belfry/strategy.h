@@ -4,12 +4,10 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/dataset/distribute_options.h"
-#include "belfry/detail/dataset/input_context.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/strategy/options.h"
-#include "belfry/detail/strategy/scope.h"
 #include "belfry/detail/strategy_verbs.h"
 #include "belfry/detail/verb.h"
 #include "belfry/device_spec.h"

@@ -4,10 +4,9 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/variable/aggregation.h"
-#include "belfry/detail/variable/places.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 #include "belfry/tensor.h"
 
 #include <exception>

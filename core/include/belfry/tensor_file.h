@@ -76,13 +76,4 @@ std::string to_string(const UnsupportedTensor& tensor);
 /// The arrays by name, then the notes: `bias float32[2], step "7"`.
 std::string to_string(const TensorFile& file);
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<FileTensor> = true;
-template <>
-inline constexpr bool kPrints<UnsupportedTensor> = true;
-template <>
-inline constexpr bool kPrints<TensorFile> = true;
-}  // namespace detail
-
 }  // namespace belfry

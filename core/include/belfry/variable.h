@@ -3,14 +3,13 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/assign.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/host_values.h"
+#include "belfry/detail/integer_sums.h"
 #include "belfry/detail/prints.h"
 #include "belfry/detail/variable/aggregation.h"
-#include "belfry/detail/variable/places.h"
 #include "belfry/detail/variable_state.h"
 
 #include <functional>

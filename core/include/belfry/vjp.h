@@ -3,11 +3,11 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/compiler.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
-#include "belfry/detail/taken.h"
 #include "belfry/detail/vjp_leaves.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 #include "belfry/replica_context.h"
 #include "belfry/shape.h"
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/deadline.h"
-
 #include "belfry/error.h"
+#include "belfry/process_group.h"
 
 namespace belfry {
 namespace {

@@ -4,8 +4,6 @@
 // Facts about the cluster resolvers of TensorFlow; the numbers are TensorFlow's own.
 #include "belfry/cluster_environment.h"
 #include "belfry/device_share.h"
-#include "belfry/slurm.h"
-#include "belfry/tf_config.h"
 
 #include <gtest/gtest.h>
 

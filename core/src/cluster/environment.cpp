@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/environment.h"
+#include "belfry/cluster_environment.h"
 
 #include <string_view>
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/slurm.h"
-
+#include "belfry/cluster_environment.h"
 #include "belfry/error.h"
 #include "cluster/variable.h"
 

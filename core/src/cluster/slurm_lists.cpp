@@ -3,9 +3,9 @@
 
 // Lists in Slurm's notation, by recursive descent. Numbers and lengths of names are compared with
 // limits before names are made: a short text can stand for more names than fit in memory.
+#include "belfry/cluster_environment.h"
 #include "belfry/detail/options_text.h"
 #include "belfry/error.h"
-#include "belfry/slurm.h"
 #include "cluster/variable.h"
 
 #include <algorithm>

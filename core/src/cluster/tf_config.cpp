@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/tf_config.h"
-
+#include "belfry/cluster_environment.h"
 #include "cluster/json_tree.h"
 #include "cluster/variable.h"
 

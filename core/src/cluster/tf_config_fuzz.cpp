@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/cluster_environment.h"
 #include "belfry/error.h"
-#include "belfry/slurm.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "cluster/tf_config_process.h"
 
-#include "belfry/tf_config.h"
+#include "belfry/cluster_environment.h"
 #include "cluster/variable.h"
 
 #include <algorithm>

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/tf_config.h"
-
 #include "belfry/cluster_environment.h"
 #include "belfry/error.h"
 #include "belfry/testing/asserts.h"

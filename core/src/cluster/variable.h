@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/environment.h"
+#include "belfry/cluster_environment.h"
 
 #include <optional>
 #include <string>

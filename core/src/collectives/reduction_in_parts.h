@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/process_parts.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 
 #include <cstddef>
 #include <memory>

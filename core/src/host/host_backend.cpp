@@ -4,6 +4,7 @@
 #include "belfry/backend/host_backend.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/backend/executor.h"
 #include "belfry/backend/kernel_failures.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"

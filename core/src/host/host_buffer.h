@@ -4,7 +4,6 @@
 
 #include "belfry/backend/buffer.h"
 #include "belfry/backend/device.h"
-#include "belfry/backend/foreign_memory.h"
 #include "host/lost_bytes.h"
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "belfry/backend/communicator.h"
+#include "belfry/backend/backend.h"
 
 #include <numeric>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/backend/communicator.h"
+#include "belfry/backend/backend.h"
 #include "belfry/backend/device.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
-#include "belfry/backend/foreign_memory.h"
+#include "belfry/backend/buffer.h"
 #include "belfry/backend/host_visible.h"
 #include "belfry/backend/kernel_failures.h"
 #include "host/host_buffer.h"

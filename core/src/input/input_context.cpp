@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/dataset/input_context.h"
-
+#include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/readers.h"
 #include "belfry/error.h"
 

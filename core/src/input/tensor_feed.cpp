@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/tensor_feed.h"
-
 #include "belfry/backend/device.h"
+#include "belfry/detail/dataset_reader.h"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/backend/element_types.h"
-#include "belfry/reduce_op.h"
+#include "belfry/detail/reductions/reduce_op.h"
 
 #include <boost/container/small_vector.hpp>
 

@@ -6,7 +6,7 @@
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/options_text.h"
-#include "belfry/detail/strategy/run_options.h"
+#include "belfry/detail/strategy/options.h"
 #include "belfry/detail/tensor/matrix.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/planned_all_reduce.h"

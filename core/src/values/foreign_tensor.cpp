@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/buffer.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
-#include "belfry/backend/foreign_memory.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"

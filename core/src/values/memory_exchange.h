@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "belfry/backend/foreign_memory.h"
+#include "belfry/backend/buffer.h"
 #include "belfry/dlpack.h"
 #include "belfry/tensor.h"
 

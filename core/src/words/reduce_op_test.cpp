@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/reduce_op.h"
+#include "belfry/detail/reductions/reduce_op.h"
 
 #include "belfry/error.h"
 

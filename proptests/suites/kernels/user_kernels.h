@@ -5,7 +5,7 @@
 // have the bodies of user_kernels.cu.
 #pragma once
 
-#include "belfry/backend/host_device.h"
+#include "belfry/dtype.h"
 
 #ifdef BELFRY_USER_KERNELS_ON_GPUS
 #include <cuda_runtime.h>

@@ -3,6 +3,8 @@
 
 #include "suites/throwing/fault_sweep.h"
 
+#include "belfry/backend/executor.h"
+
 #include <algorithm>
 #include <cctype>
 #include <utility>

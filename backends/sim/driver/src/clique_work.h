@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/dtype.h"
-#include "belfry/reduce_op.h"
 #include "clique.h"
 
 #include <optional>

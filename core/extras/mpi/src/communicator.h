@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/deadline.h"
+#include "belfry/process_group.h"
 
 #include <mpi.h>
 

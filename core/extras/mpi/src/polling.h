@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/deadline.h"
+#include "belfry/process_group.h"
 
 #include <cstdint>
 

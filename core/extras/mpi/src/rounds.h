@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/deadline.h"
+#include "belfry/backend/process_parts.h"
 #include "belfry/detail/byte_stream.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/error.h"
 #include "belfry/process_group.h"
-#include "belfry/process_parts.h"
 #include "liveness.h"
 #include "mailbox.h"
 #include "polling.h"

@@ -7,11 +7,8 @@
 #include "belfry/cross_device_ops.h"
 #include "belfry/current.h"
 #include "belfry/dataset.h"
-#include "belfry/deadline.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
-#include "belfry/slurm.h"
-#include "belfry/tf_config.h"
 #include "belfry/tower.h"
 
 #include <gmock/gmock.h>

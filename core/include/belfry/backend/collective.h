@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/communicator.h"
-#include "belfry/reduce_op.h"
+#include "belfry/backend/backend.h"
+#include "belfry/detail/reductions/reduce_op.h"
 
 #include <cstdint>
 #include <span>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "belfry/backend/buffer.h"
-#include "belfry/backend/event.h"
-#include "belfry/backend/stream.h"
+#include "belfry/backend/kernel.h"
+#include "belfry/detail/compiler.h"
 #include "belfry/detail/prints.h"
 #include "belfry/device_spec.h"
 
@@ -13,6 +13,66 @@
 #include <string>
 
 namespace belfry {
+
+class Device;
+
+/// A point in a stream. `Stream::record` sets the point anew; a wait refers to the latest record
+/// made before the wait was issued. A wait for an event without a record has no effect, as in CUDA.
+class Event {
+ public:
+  Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  virtual ~Event() = default;
+
+  /// Order: blocks the host until the latest record is reached; a suspended replica lets others
+  /// run.
+  /// Throws: DeviceError if work before the record failed (SEM-74), or (kDeadlock) if no agent can
+  /// continue (SEM-75).
+  virtual void synchronize() = 0;
+  /// Whether the latest record is reached. The answer depends on the schedule.
+  /// Order: does not block.
+  virtual bool query() = 0;
+};
+
+/// A queue of work on one device, executed first in, first out. Every call but `read` and
+/// `synchronize` enqueues and returns; enqueued work holds its buffers until done. Only events
+/// order two streams.
+/// Throws:
+/// - InvalidArgumentError (kOutOfBounds, kForeignObject, kDType, kShape, and as `validate` of
+///   belfry/backend/kernel.h) before anything is enqueued;
+/// - DeviceError for errors of the device;
+/// - UnsupportedError (kUnsupported) for kernels that the device cannot run;
+/// - ContextError (kStrategyBusy) if threads must take turns and another thread's run lasts
+///   (SEM-9).
+class Stream {
+ public:
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream() = default;
+
+  virtual Device& device() = 0;  ///< The device of the stream.
+  /// Enqueues a kernel. Inputs and outputs may be on any device of the backend (peer access).
+  virtual void launch(Kernel kernel) = 0;
+  /// Enqueues a copy between any two devices of the backend; both views have the same size in
+  /// bytes.
+  virtual void copy(BufferView to, BufferView from) = 0;
+  /// Enqueues a copy from host memory. `from` may be reused after the call.
+  virtual void write(BufferView to, const void* from) = 0;
+  /// Copies from.bytes() bytes to host memory, after all earlier work of this stream.
+  /// Order: blocks the host.
+  /// Throws: DeviceError also if earlier work failed (SEM-74).
+  virtual void read(void* to, BufferView from) = 0;
+  /// Sets `event`, of this backend, to the end of the work enqueued so far.
+  virtual void record(Event& event) = 0;
+  /// Later work of this stream starts after the latest record of `event`; the event may belong to
+  /// any device of the backend.
+  virtual void wait(Event& event) = 0;
+  /// Order: blocks the host until all work enqueued so far is done.
+  /// Throws: as read.
+  virtual void synchronize() = 0;
+};
 
 /// Counters of a device's allocator.
 struct MemoryUse {
@@ -24,11 +84,6 @@ struct MemoryUse {
 
 /// `96 bytes live in 2 buffers, 128 at the peak, limit 4096`; no limit, no last part.
 std::string to_string(const MemoryUse& use);
-
-namespace detail {
-template <>
-inline constexpr bool kPrints<MemoryUse> = true;
-}  // namespace detail
 
 /// A device of a backend.
 class Device {

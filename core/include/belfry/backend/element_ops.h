@@ -4,8 +4,8 @@
 
 #include "belfry/backend/element_math.h"
 #include "belfry/backend/element_types.h"
-#include "belfry/backend/host_device.h"
 #include "belfry/backend/kernel.h"
+#include "belfry/dtype.h"
 
 #include <cmath>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include "belfry/backend/buffer.h"
 #include "belfry/call_site.h"
-#include "belfry/reduce_op.h"
+#include "belfry/detail/reductions/reduce_op.h"
 
 #include <cstdint>
 #include <memory>

@@ -95,9 +95,4 @@ class OperationSink {
   virtual void on_operation(const Operation& operation) = 0;
 };
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<AgentId> = true;
-}  // namespace detail
-
 }  // namespace belfry

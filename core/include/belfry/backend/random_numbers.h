@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/backend/element_math.h"
-#include "belfry/backend/host_device.h"
 #include "belfry/dtype.h"
 
 #include <cmath>

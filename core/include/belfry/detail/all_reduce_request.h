@@ -3,8 +3,8 @@
 #pragma once
 
 #include "belfry/detail/merge_request.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 
 #include <vector>
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/assign.h"
+#include "belfry/detail/integer_sums.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
-#include "belfry/detail/strategy/run_options.h"
+#include "belfry/detail/strategy/options.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/nest.h"
 #include "belfry/variable.h"

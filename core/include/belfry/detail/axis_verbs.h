@@ -3,10 +3,9 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/axis_reduce.h"
 #include "belfry/detail/gather_values.h"
-#include "belfry/detail/mean_only.h"
 #include "belfry/detail/process_values.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
 #include "belfry/nest.h"
 #include "belfry/shape.h"

@@ -4,15 +4,15 @@
 
 #include "belfry/call_site.h"
 #include "belfry/destination.h"
+#include "belfry/detail/components_in.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/participants.h"
-#include "belfry/detail/place.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/error.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 
 #include <cstddef>
 #include <exception>

@@ -5,7 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/device_function.h"
 #include "belfry/detail/refused.h"
-#include "belfry/detail/strategy/run_options.h"
+#include "belfry/detail/strategy/options.h"
 #include "belfry/device_spec.h"
 
 #include <type_traits>

@@ -11,3 +11,16 @@
 #elif __cplusplus < 202002L
 #error "belfry needs C++20: compile with -std=c++20 or newer"
 #endif
+
+namespace belfry::detail {
+
+/// False for all arguments: for the static_assert of a function that takes wrong arguments, so that
+/// the first error says what to write.
+template <class... Args>
+inline constexpr bool kTaken = false;
+
+/// The result of a call that does not compile.
+template <class T>
+T refused();
+
+}  // namespace belfry::detail

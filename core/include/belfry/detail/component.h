@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/containers.h"
+#include "belfry/detail/nest_traits.h"
 #include "belfry/distributed_values.h"
 
 #include <type_traits>

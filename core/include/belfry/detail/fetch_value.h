@@ -4,8 +4,9 @@
 
 #include "belfry/detail/changed_components.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/components_in.h"
+#include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
-#include "belfry/detail/place.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/update_components.h"
 

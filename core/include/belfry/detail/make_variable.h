@@ -4,7 +4,6 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/changed_components.h"
-#include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/host_values.h"

@@ -6,7 +6,7 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/on_replicas.h"
 #include "belfry/detail/refused.h"
-#include "belfry/detail/strategy/run_options.h"
+#include "belfry/detail/strategy/options.h"
 
 #include <algorithm>
 #include <cstddef>

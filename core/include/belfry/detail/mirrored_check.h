@@ -7,7 +7,7 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/nest_traits.h"
-#include "belfry/detail/replica_array.h"
+#include "belfry/detail/participants.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/nest.h"

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/containers.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/nest_traits.h"
 #include "belfry/detail/participants.h"
-#include "belfry/detail/replica_array.h"
 #include "belfry/device_spec.h"
 #include "belfry/distributed_values.h"
 #include "belfry/tensor.h"

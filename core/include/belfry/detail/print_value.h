@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/containers.h"
+#include "belfry/detail/nest_traits.h"
 #include "belfry/dtype.h"
 #include "belfry/element_traits.h"
 

@@ -4,43 +4,24 @@
 
 #include "belfry/detail/compiler.h"
 
-#include <cstdint>
 #include <iosfwd>
+#include <type_traits>
 
 namespace belfry {
 
-struct CallSite;
-struct ErrorReport;
-struct ReplicaReport;
-struct ScheduleReport;
-enum class DType : std::uint8_t;
-enum class ErrorCode : int;
-enum class ReduceOp : std::uint8_t;
-enum class ReductionOrder : std::uint8_t;
-
 namespace detail {
 
-/// Whether `<<` prints a type of belfry as the text of `to_string`. The header of a type sets the
-/// variable. The types in the headers of kernels are listed here, to keep those headers small.
-/// Conversions to a listed type print nothing.
+/// Converts to a T and to nothing else.
 template <class T>
-inline constexpr bool kPrints = false;
-template <>
-inline constexpr bool kPrints<CallSite> = true;
-template <>
-inline constexpr bool kPrints<ErrorReport> = true;
-template <>
-inline constexpr bool kPrints<ReplicaReport> = true;
-template <>
-inline constexpr bool kPrints<ScheduleReport> = true;
-template <>
-inline constexpr bool kPrints<DType> = true;
-template <>
-inline constexpr bool kPrints<ErrorCode> = true;
-template <>
-inline constexpr bool kPrints<ReduceOp> = true;
-template <>
-inline constexpr bool kPrints<ReductionOrder> = true;
+  requires(std::is_class_v<T> || std::is_enum_v<T>)
+struct Exactly {
+  operator const T&() const;  // NOLINT: implicit on purpose.
+};
+
+/// Whether `<<` prints a type of belfry as the text of `to_string`: if the type has a `to_string`.
+/// Conversions to such a type print nothing. The headers of templates set the variable.
+template <class T>
+inline constexpr bool kPrints = requires(const Exactly<T>& value) { to_string(value); };
 
 }  // namespace detail
 

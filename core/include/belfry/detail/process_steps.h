@@ -4,7 +4,6 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/dataset/distribute_options.h"
-#include "belfry/detail/dataset/input_context.h"
 #include "belfry/detail/dataset/recipe.h"
 #include "belfry/detail/participants.h"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/detail/byte_stream.h"
-#include "belfry/detail/containers.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/process_tensors.h"
 #include "belfry/detail/round_members.h"

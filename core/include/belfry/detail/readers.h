@@ -4,8 +4,8 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batches.h"
+#include "belfry/detail/compiler.h"
 #include "belfry/detail/function_call.h"
-#include "belfry/detail/taken.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
 #include "belfry/detail/component.h"
-#include "belfry/detail/containers.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/nest_traits.h"
-#include "belfry/detail/taken.h"
 #include "belfry/distributed_values.h"
 
 #include <type_traits>

@@ -6,7 +6,7 @@
 #include "belfry/detail/fit_to_file.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/detail/split_total.h"
-#include "belfry/detail/variable/sum_split.h"
+#include "belfry/detail/variable/aggregation.h"
 #include "belfry/tensor_file.h"
 #include "belfry/variable.h"
 

@@ -7,7 +7,7 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/strategy_core.h"
-#include "belfry/detail/variable/sum_split.h"
+#include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable_state.h"
 
 #include <utility>

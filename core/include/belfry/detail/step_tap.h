@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/detail/function_ref.h"
-#include "belfry/detail/strategy/run_options.h"
+#include "belfry/detail/strategy/options.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/nest.h"

@@ -8,7 +8,6 @@
 #include "belfry/detail/participants.h"
 #include "belfry/detail/round_members.h"
 #include "belfry/detail/strategy/options.h"
-#include "belfry/detail/strategy/statistics.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
 #include "belfry/strategy_hooks.h"

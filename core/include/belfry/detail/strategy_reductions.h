@@ -3,15 +3,15 @@
 #pragma once
 
 #include "belfry/backend/kernel.h"
+#include "belfry/backend/process_parts.h"
 #include "belfry/call_site.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/prints.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/nest.h"
-#include "belfry/process_parts.h"
-#include "belfry/reduce_op.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
@@ -27,36 +27,7 @@
 
 namespace belfry {
 
-/// Counters of all reductions so far.
-struct ReductionStatistics {
-  std::uint64_t reductions = 0;     ///< Calls.
-  std::uint64_t host_leaves = 0;    ///< Leaves reduced in host memory.
-  std::uint64_t tensor_leaves = 0;  ///< Leaves reduced by an algorithm or by kernels.
-  std::uint64_t bytes = 0;          ///< Of all inputs.
-
-  bool operator==(const ReductionStatistics&) const = default;
-};
-
-/// `reductions 6, host leaves 3, tensor leaves 3, bytes 64`.
-std::string to_string(const ReductionStatistics& statistics);
-
 namespace detail {
-
-template <>
-inline constexpr bool kPrints<ReductionStatistics> = true;
-
-/// The processes that reduce tensors together in parts.
-struct PartsExchange {
-  int rank = 0;
-  /// The first replica of each process, and then the number of all replicas.
-  std::vector<int> first_replica{};
-  /// GroupMembers::exchange_parts.
-  std::function<void(const std::exception_ptr& failure, std::span<const SentPart>,
-                     std::span<const ReceivedPart>)>
-      exchange{};
-
-  int processes() const { return static_cast<int>(first_replica.size()) - 1; }
-};
 
 struct PartsOfProcesses;
 

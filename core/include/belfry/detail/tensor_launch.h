@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/foreign_memory.h"
+#include "belfry/backend/buffer.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/call_site.h"
 #include "belfry/dtype.h"

@@ -4,6 +4,7 @@
 
 #include "belfry/detail/changed_components.h"
 #include "belfry/detail/component_values.h"
+#include "belfry/detail/device_function.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"

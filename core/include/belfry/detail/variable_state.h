@@ -4,12 +4,10 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/participants.h"
-#include "belfry/detail/replica_array.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/variable/aggregation.h"
-#include "belfry/detail/variable/places.h"
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
-#include "belfry/reduce_op.h"
 
 #include <cstdint>
 #include <exception>

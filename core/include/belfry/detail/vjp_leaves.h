@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/divided_once.h"
+#include "belfry/detail/integer_sums.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 #include "belfry/shape.h"
 #include "belfry/tensor.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/completion.h"
+#include "belfry/detail/strategy/completion.h"
 
 #include "belfry/backend/backend.h"
 #include "belfry/backend/current_slot.h"

@@ -5,7 +5,7 @@
 #include "belfry/detail/round_members.h"
 #include "belfry/error.h"
 #include "belfry/process_group.h"
-#include "belfry/process_parts.h"
+#include "belfry/backend/process_parts.h"
 #include "run/processes/process_messages.h"
 #include "run/rounds/merge_digest.h"
 

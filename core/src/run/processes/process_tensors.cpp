@@ -5,10 +5,10 @@
 
 #include "belfry/backend/host_visible.h"
 #include "belfry/backend/process_links.h"
+#include "belfry/backend/process_parts.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/error.h"
-#include "belfry/process_parts.h"
 #include "run/processes/group_members.h"
 #include "run/processes/process_communicator.h"
 #include "run/processes/reduction_fold.h"

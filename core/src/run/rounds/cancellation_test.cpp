@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The end of replicas in a failed run (SEM-7). The suites repeat the tests on other carriers.
+#include "belfry/backend/executor.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"

@@ -7,7 +7,7 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/participants.h"
-#include "belfry/detail/strategy/run_options.h"
+#include "belfry/detail/strategy/options.h"
 #include "run/rounds/unnamed_merges.h"
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/mirrored_check.h"
-
+#include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"

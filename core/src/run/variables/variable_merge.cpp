@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/variable_merge.h"
-
+#include "belfry/detail/replica_merges.h"
 #include "kernels/names.h"
 
 namespace belfry::detail {

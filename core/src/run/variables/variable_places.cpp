@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/variable/places.h"
+#include "belfry/detail/variable/aggregation.h"
 
 #include <numeric>
 #include <set>

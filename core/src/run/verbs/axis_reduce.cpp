@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/axis_reduce.h"
-
 #include "belfry/backend/current_slot.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/tensor/axis.h"

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/divided_once.h"
-
+#include "belfry/detail/integer_sums.h"
 #include "belfry/detail/tensor_launch.h"
 
 namespace belfry::detail {

@@ -3,6 +3,7 @@
 
 #include "belfry/detail/host_values.h"
 
+#include "belfry/backend/executor.h"
 #include "belfry/detail/strategy_core.h"
 
 #include <algorithm>

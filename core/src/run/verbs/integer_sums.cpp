@@ -3,7 +3,6 @@
 
 #include "belfry/detail/integer_sums.h"
 
-#include "belfry/detail/assign.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
 #include "kernels/dispatch.h"

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/dtype.h"
 #include "belfry/error.h"
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 
 #include <cstddef>
 #include <optional>

@@ -100,20 +100,6 @@ class BackendFactory {
 /// The factory of this test binary, defined beside `main`.
 const BackendFactory& backend_factory();
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::CarrierKind> = true;
-template <>
-inline constexpr bool kPrints<testing::ScheduleKind> = true;
-template <>
-inline constexpr bool kPrints<testing::BackendRequest> = true;
-template <>
-inline constexpr bool kPrints<testing::DeviceWork> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

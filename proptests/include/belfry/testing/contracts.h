@@ -95,18 +95,6 @@ class ContractResults {
   std::map<std::string, ContractResult, std::less<>> results_;
 };
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::ContractOptions> = true;
-template <>
-inline constexpr bool kPrints<testing::ContractResult> = true;
-template <>
-inline constexpr bool kPrints<testing::Contract> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

@@ -45,16 +45,6 @@ bool applies(const Mutation& mutation, const ReplicaProgram& program, int replic
 /// The program with the fault. The mutation must apply to the program.
 ReplicaProgram mutated(const ReplicaProgram& program, const Mutation& mutation, int replicas);
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::MutationKind> = true;
-template <>
-inline constexpr bool kPrints<testing::Mutation> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/nest.h"
-#include "belfry/reduce_op.h"
+#include "belfry/reduction.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/values.h"
 

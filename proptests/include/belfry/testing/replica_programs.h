@@ -137,18 +137,6 @@ Outcome run_program(Strategy& strategy, const ReplicaProgram& program, RunOption
 /// The expected result of `run_program`, computed round by round, without belfry.
 Outcome predict(const ReplicaProgram& program, int replicas);
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::StepKind> = true;
-template <>
-inline constexpr bool kPrints<testing::Outcome> = true;
-template <>
-inline constexpr bool kPrints<testing::ReplicaProgram> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

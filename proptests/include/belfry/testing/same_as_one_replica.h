@@ -112,16 +112,6 @@ void expect_same_as_one_replica(const OneReplicaOptions& options, const Batch& b
   if (!report.difference.empty()) ADD_FAILURE_AT(site.file, site.line) << report.difference;
 }
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::OneReplicaOptions> = true;
-template <>
-inline constexpr bool kPrints<testing::OneReplicaReport> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

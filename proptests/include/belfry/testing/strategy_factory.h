@@ -112,16 +112,6 @@ class StrategyOf final : public StrategyFactory {
 /// The factory of this test binary. Each binary with the suites defines the function.
 const StrategyFactory& strategy_factory();
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::ReplicaDevices> = true;
-template <>
-inline constexpr bool kPrints<testing::StrategyTraits> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

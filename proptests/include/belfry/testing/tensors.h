@@ -43,14 +43,6 @@ void showValue(const TensorRecipe& recipe, std::ostream& out);
 /// Ranks 0 to 3, extents 0 to 6. Shrinks towards a scalar of zeros.
 rc::Gen<TensorRecipe> tensor_recipe();
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::TensorRecipe> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

@@ -30,14 +30,6 @@ struct Topology {
 /// `all 4 devices`, or `devices 3, 0 of 4`.
 std::string to_string(const Topology& topology);
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::Topology> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

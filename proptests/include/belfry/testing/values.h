@@ -100,16 +100,6 @@ std::vector<T> values_of(const Values& values, int replica, std::size_t count) {
   return out;
 }
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::Pattern> = true;
-template <>
-inline constexpr bool kPrints<testing::Values> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

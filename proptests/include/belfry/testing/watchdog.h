@@ -62,14 +62,6 @@ class Watchdog {
   std::unique_ptr<ThreadWatch> watch_;
 };
 
-}  // namespace belfry::testing
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<testing::WatchdogOptions> = true;
-}  // namespace detail
-namespace testing {
 using belfry::operator<<;
-}  // namespace testing
-}  // namespace belfry
+
+}  // namespace belfry::testing

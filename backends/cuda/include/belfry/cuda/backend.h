@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/executor.h"
 #include "belfry/backend/process_links.h"
 #include "belfry/cuda/options.h"
 #include "belfry/cuda/statistics.h"

@@ -73,16 +73,6 @@ struct Options {
 /// a sink are the words `"a Chooser"` and `"an OperationSink"`.
 std::string to_string(const Options& options);
 
-}  // namespace belfry::cuda
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<cuda::Carrier> = true;
-template <>
-inline constexpr bool kPrints<cuda::Options> = true;
-}  // namespace detail
-namespace cuda {
 using belfry::operator<<;
-}  // namespace cuda
-}  // namespace belfry
+
+}  // namespace belfry::cuda

@@ -30,14 +30,6 @@ struct Statistics {
 /// `kernel launches 4, local collectives 1, ...`: the counters that are not 0; `no calls`.
 std::string to_string(const Statistics& statistics);
 
-}  // namespace belfry::cuda
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<cuda::Statistics> = true;
-}  // namespace detail
-namespace cuda {
 using belfry::operator<<;
-}  // namespace cuda
-}  // namespace belfry
+
+}  // namespace belfry::cuda

@@ -88,16 +88,6 @@ class Annotations {
   std::array<std::uint32_t, 16> recent_{};  // The last number for each hint: saves a search.
 };
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::Annotation> = true;
-template <>
-inline constexpr bool kPrints<sim::RunMark> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

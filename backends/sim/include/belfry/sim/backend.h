@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/executor.h"
 #include "belfry/sim/attachments.h"
 #include "belfry/sim/log.h"
 #include "belfry/sim/memory_report.h"

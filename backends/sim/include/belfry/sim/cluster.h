@@ -136,16 +136,6 @@ class Cluster {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::HostFault> = true;
-template <>
-inline constexpr bool kPrints<sim::ClusterOptions> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

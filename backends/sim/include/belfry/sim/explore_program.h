@@ -73,14 +73,6 @@ std::vector<JudgedBackend> explore_program(Program&& program) {
   }
 }
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::JudgedBackend> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

@@ -142,16 +142,6 @@ std::string to_string(const LogDifference& difference);
 /// The first difference of two logs, or nothing if both are the same.
 std::optional<LogDifference> compare(const Log& first, const Log& second);
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::LogRecord> = true;
-template <>
-inline constexpr bool kPrints<sim::LogDifference> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

@@ -33,16 +33,6 @@ struct LiveBuffer {
 /// `buffer 3 of device 1 (4096 bytes)`, `buffer 3 of the host (4096 bytes)`.
 std::string to_string(const LiveBuffer& buffer);
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::LiveBuffer> = true;
-template <>
-inline constexpr bool kPrints<sim::DeviceMemoryReport> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

@@ -124,20 +124,6 @@ class Observer {
   virtual void observe(const Observation& observation) = 0;
 };
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::Actor> = true;
-template <>
-inline constexpr bool kPrints<sim::StreamItem> = true;
-template <>
-inline constexpr bool kPrints<sim::EventName> = true;
-template <>
-inline constexpr bool kPrints<sim::Observation> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

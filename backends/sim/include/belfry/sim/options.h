@@ -96,18 +96,6 @@ struct Options {
 /// default value except `devices`: `{.devices = 2, .carrier = belfry::sim::Carrier::kBaton}`.
 std::string to_string(const Options& options);
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::Carrier> = true;
-template <>
-inline constexpr bool kPrints<sim::Digests> = true;
-template <>
-inline constexpr bool kPrints<sim::Options> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

@@ -37,16 +37,6 @@ struct Race {
 /// The subject, a line for each side, and the missing order.
 std::string to_string(const Race& race);
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::RaceSide> = true;
-template <>
-inline constexpr bool kPrints<sim::Race> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

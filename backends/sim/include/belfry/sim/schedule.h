@@ -52,18 +52,6 @@ struct Schedule {
 /// The kind, and the token of a replayed schedule.
 std::string to_string(const Schedule& schedule);
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::Choice> = true;
-template <>
-inline constexpr bool kPrints<sim::Schedule> = true;
-template <>
-inline constexpr bool kPrints<sim::ScheduleKind> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

@@ -32,14 +32,6 @@ std::string timeline(const Log& log, const TimelineOptions& options = {});
 /// that hosts share, and in front of runs, the host is named.
 std::string timeline(const ClusterLog& log, const TimelineOptions& options = {});
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::TimelineOptions> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

@@ -95,22 +95,6 @@ std::string to_string(const Verdict& verdict);
 /// limits of the verdict.
 std::string explain(const Verdict& verdict);
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::VerdictLevel> = true;
-template <>
-inline constexpr bool kPrints<sim::Condition> = true;
-template <>
-inline constexpr bool kPrints<sim::ScheduleOutcome> = true;
-template <>
-inline constexpr bool kPrints<sim::VerdictReport> = true;
-template <>
-inline constexpr bool kPrints<sim::Verdict> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

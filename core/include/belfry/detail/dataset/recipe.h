@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/containers.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/dtype.h"
@@ -11,8 +10,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace belfry::detail {
@@ -100,5 +101,26 @@ Recipe recipe_of(const std::vector<T>& elements) {
   return sample.empty() ? Recipe("from(" + count + ", unseen)", false)
                         : Recipe("from(" + count + ", sample " + sample + ")", true);
 }
+
+/// The knowledge about a dataset before it is read.
+class DatasetFacts {
+ public:
+  DatasetFacts() = default;
+  DatasetFacts(Recipe recipe, bool is_endless = false,
+               std::optional<std::int64_t> batch_size = std::nullopt)
+      : recipe_(std::move(recipe)), is_endless_(is_endless), batch_size_(batch_size) {}
+
+  /// The rows of each batch but the last, if `batch` or `with_batch_size` declared the size.
+  std::optional<std::int64_t> batch_size() const { return batch_size_; }
+  /// Whether the dataset is known to have no end.
+  bool is_endless() const { return is_endless_; }
+  /// For belfry itself: the calls that made the dataset.
+  const Recipe& recipe() const { return recipe_; }
+
+ private:
+  Recipe recipe_{"start(unseen)", false};
+  bool is_endless_ = false;
+  std::optional<std::int64_t> batch_size_{};
+};
 
 }  // namespace belfry::detail

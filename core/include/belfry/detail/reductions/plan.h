@@ -98,15 +98,4 @@ void validate(const ReductionPlan& plan, CallSite site = CallSite::here());
 /// The steps, a line each, and the additions of each chunk.
 std::string to_string(const ReductionPlan& plan);
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<ChunkRange> = true;
-template <>
-inline constexpr bool kPrints<ChunkRule> = true;
-template <>
-inline constexpr bool kPrints<LinkTraffic> = true;
-template <>
-inline constexpr bool kPrints<ReductionPlan> = true;
-}  // namespace detail
-
 }  // namespace belfry

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/detail/components_in.h"
-#include "belfry/detail/tensor/operands.h"
+#include "belfry/detail/tensor/arithmetic.h"
 #include "belfry/replica_context.h"
 #include "belfry/tensor_ops.h"
 

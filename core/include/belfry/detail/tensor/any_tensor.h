@@ -118,10 +118,6 @@ AnyTensor own_copy(const AnyTensor& tensor);
 /// Order, Throws: as own_copy.
 void part_from_program(AnyTensor& tensor);
 
-template <>
-inline constexpr bool kPrints<Placement> = true;
-template <>
-inline constexpr bool kPrints<AnyTensor> = true;
 }  // namespace detail
 
 }  // namespace belfry

@@ -2,11 +2,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/tensor/operands.h"
+#include "belfry/call_site.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
 
+#include <concepts>
+#include <string_view>
 #include <type_traits>
+
+/// Operands of the functions and operators of tensors. An operator has no parameter for a call
+/// site, and the conversion of an operand to one of these types has: the line of the expression.
+namespace belfry::detail {
+
+/// A number and the line of the expression.
+template <Element T>
+struct NumberOperand {
+  /// The conversion of a number.
+  NumberOperand(T operand, CallSite call = CallSite::here())  // NOLINT
+      : number(operand), site(call) {}
+  /// Of a class that converts to T, as Float16 to float: a second conversion in one argument.
+  template <class Number>
+    requires(std::is_class_v<Number> && std::convertible_to<const Number&, T>)
+  NumberOperand(const Number& operand, CallSite call = CallSite::here())  // NOLINT
+      : number(operand), site(call) {}
+
+  T number;       ///< The operand.
+  CallSite site;  ///< The line of the expression.
+};
+
+/// A tensor or a number, and the line of the expression.
+template <Element T>
+struct Operand {
+  /// The conversion of a tensor, which outlives the expression.
+  Operand(const Tensor<T>& operand, CallSite call = CallSite::here())  // NOLINT
+      : tensor(&operand), site(call) {}
+  /// The conversion of a number, as of NumberOperand.
+  template <class Number>
+    requires(std::convertible_to<const Number&, T>)
+  Operand(const Number& operand, CallSite call = CallSite::here())  // NOLINT
+      : number(Scalar::of(static_cast<T>(operand))), site(call) {}
+
+  const Tensor<T>* tensor = nullptr;  ///< The tensor; null for a number.
+  Scalar number{};                    ///< The number, without a tensor.
+  CallSite site;                      ///< The line of the expression.
+};
+
+/// The operand behind a tensor, whose element type is the type of the operand.
+template <class T>
+using RightOperand = const Operand<std::type_identity_t<T>>&;
+
+template <class T>
+Tensor<T> binary(BinaryOp op, const Tensor<T>& left, const Operand<T>& right, std::string_view what,
+                 CallSite site) {
+  return Tensor<T>(right.tensor == nullptr
+                       ? launch_binary(op, left.any(), right.number, what, site)
+                       : launch_binary(op, left.any(), right.tensor->any(), what, site));
+}
+
+}  // namespace belfry::detail
 
 /// Element by element arithmetic on tensors.
 ///
@@ -25,28 +78,16 @@ namespace belfry {
 
 /// left + right.
 template <Element T>
-Tensor<T> add(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
-  return Tensor<T>(detail::launch_binary(BinaryOp::kAdd, left.any(), right.any(), "add", site));
-}
-template <Element T>
-Tensor<T> add(const Tensor<T>& left, std::type_identity_t<T> right,
+Tensor<T> add(const Tensor<T>& left, detail::RightOperand<T> right,
               CallSite site = CallSite::here()) {
-  return Tensor<T>(
-      detail::launch_binary(BinaryOp::kAdd, left.any(), detail::Scalar::of(right), "add", site));
+  return detail::binary(BinaryOp::kAdd, left, right, "add", site);
 }
 
 /// left - right.
 template <Element T>
-Tensor<T> subtract(const Tensor<T>& left, const Tensor<T>& right,
+Tensor<T> subtract(const Tensor<T>& left, detail::RightOperand<T> right,
                    CallSite site = CallSite::here()) {
-  return Tensor<T>(
-      detail::launch_binary(BinaryOp::kSubtract, left.any(), right.any(), "subtract", site));
-}
-template <Element T>
-Tensor<T> subtract(const Tensor<T>& left, std::type_identity_t<T> right,
-                   CallSite site = CallSite::here()) {
-  return Tensor<T>(detail::launch_binary(BinaryOp::kSubtract, left.any(), detail::Scalar::of(right),
-                                         "subtract", site));
+  return detail::binary(BinaryOp::kSubtract, left, right, "subtract", site);
 }
 template <Element T>
 Tensor<T> subtract(std::type_identity_t<T> left, const Tensor<T>& right,
@@ -57,30 +98,17 @@ Tensor<T> subtract(std::type_identity_t<T> left, const Tensor<T>& right,
 
 /// left * right, element by element; `matmul` is the product of matrices.
 template <Element T>
-Tensor<T> multiply(const Tensor<T>& left, const Tensor<T>& right,
+Tensor<T> multiply(const Tensor<T>& left, detail::RightOperand<T> right,
                    CallSite site = CallSite::here()) {
-  return Tensor<T>(
-      detail::launch_binary(BinaryOp::kMultiply, left.any(), right.any(), "multiply", site));
-}
-template <Element T>
-Tensor<T> multiply(const Tensor<T>& left, std::type_identity_t<T> right,
-                   CallSite site = CallSite::here()) {
-  return Tensor<T>(detail::launch_binary(BinaryOp::kMultiply, left.any(), detail::Scalar::of(right),
-                                         "multiply", site));
+  return detail::binary(BinaryOp::kMultiply, left, right, "multiply", site);
 }
 
 /// left / right. Floats: one true division an element. Integers: rounded towards zero; division by
 /// 0 gives 0.
 template <Element T>
-Tensor<T> divide(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
-  return Tensor<T>(
-      detail::launch_binary(BinaryOp::kDivide, left.any(), right.any(), "divide", site));
-}
-template <Element T>
-Tensor<T> divide(const Tensor<T>& left, std::type_identity_t<T> right,
+Tensor<T> divide(const Tensor<T>& left, detail::RightOperand<T> right,
                  CallSite site = CallSite::here()) {
-  return Tensor<T>(detail::launch_binary(BinaryOp::kDivide, left.any(), detail::Scalar::of(right),
-                                         "divide", site));
+  return detail::binary(BinaryOp::kDivide, left, right, "divide", site);
 }
 template <Element T>
 Tensor<T> divide(std::type_identity_t<T> left, const Tensor<T>& right,
@@ -91,38 +119,22 @@ Tensor<T> divide(std::type_identity_t<T> left, const Tensor<T>& right,
 
 /// The smaller element of each pair; NaN if either is NaN. For bool: and.
 template <Element T>
-Tensor<T> minimum(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
-  return Tensor<T>(
-      detail::launch_binary(BinaryOp::kMinimum, left.any(), right.any(), "minimum", site));
-}
-template <Element T>
-Tensor<T> minimum(const Tensor<T>& left, std::type_identity_t<T> right,
+Tensor<T> minimum(const Tensor<T>& left, detail::RightOperand<T> right,
                   CallSite site = CallSite::here()) {
-  return Tensor<T>(detail::launch_binary(BinaryOp::kMinimum, left.any(), detail::Scalar::of(right),
-                                         "minimum", site));
+  return detail::binary(BinaryOp::kMinimum, left, right, "minimum", site);
 }
 
 /// The larger element of each pair; NaN if either is NaN. For bool: or.
 template <Element T>
-Tensor<T> maximum(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
-  return Tensor<T>(
-      detail::launch_binary(BinaryOp::kMaximum, left.any(), right.any(), "maximum", site));
-}
-template <Element T>
-Tensor<T> maximum(const Tensor<T>& left, std::type_identity_t<T> right,
+Tensor<T> maximum(const Tensor<T>& left, detail::RightOperand<T> right,
                   CallSite site = CallSite::here()) {
-  return Tensor<T>(detail::launch_binary(BinaryOp::kMaximum, left.any(), detail::Scalar::of(right),
-                                         "maximum", site));
+  return detail::binary(BinaryOp::kMaximum, left, right, "maximum", site);
 }
 
 /// add(left, right) with the line of the expression as its call site.
 template <Element T>
-Tensor<T> operator+(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
-  return add(left, right.tensor, right.site);
-}
-template <Element T>
-Tensor<T> operator+(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
-  return add(left, right.number, right.site);
+Tensor<T> operator+(const Tensor<T>& left, detail::RightOperand<T> right) {
+  return add(left, right, right.site);
 }
 template <Element T>
 Tensor<T> operator+(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {
@@ -130,12 +142,8 @@ Tensor<T> operator+(detail::NumberOperand<std::type_identity_t<T>> left, const T
 }
 /// subtract(left, right), likewise.
 template <Element T>
-Tensor<T> operator-(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
-  return subtract(left, right.tensor, right.site);
-}
-template <Element T>
-Tensor<T> operator-(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
-  return subtract(left, right.number, right.site);
+Tensor<T> operator-(const Tensor<T>& left, detail::RightOperand<T> right) {
+  return subtract(left, right, right.site);
 }
 template <Element T>
 Tensor<T> operator-(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {
@@ -143,12 +151,8 @@ Tensor<T> operator-(detail::NumberOperand<std::type_identity_t<T>> left, const T
 }
 /// multiply(left, right), likewise.
 template <Element T>
-Tensor<T> operator*(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
-  return multiply(left, right.tensor, right.site);
-}
-template <Element T>
-Tensor<T> operator*(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
-  return multiply(left, right.number, right.site);
+Tensor<T> operator*(const Tensor<T>& left, detail::RightOperand<T> right) {
+  return multiply(left, right, right.site);
 }
 template <Element T>
 Tensor<T> operator*(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {
@@ -156,12 +160,8 @@ Tensor<T> operator*(detail::NumberOperand<std::type_identity_t<T>> left, const T
 }
 /// divide(left, right), likewise.
 template <Element T>
-Tensor<T> operator/(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
-  return divide(left, right.tensor, right.site);
-}
-template <Element T>
-Tensor<T> operator/(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
-  return divide(left, right.number, right.site);
+Tensor<T> operator/(const Tensor<T>& left, detail::RightOperand<T> right) {
+  return divide(left, right, right.site);
 }
 template <Element T>
 Tensor<T> operator/(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {

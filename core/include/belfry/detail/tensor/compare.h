@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/tensor/arithmetic.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
 
-#include <type_traits>
+#include <string_view>
 
 /// Element by element comparisons, into tensors of bool, and selection by a condition. The right
 /// operand may be a row, a column or a single element, as in `belfry/detail/tensor/arithmetic.h`.
@@ -18,86 +19,54 @@ namespace belfry {
 
 namespace detail {
 template <class T>
-Tensor<bool> compare(CompareOp op, const Tensor<T>& left, const Tensor<T>& right,
+Tensor<bool> compare(CompareOp op, const Tensor<T>& left, const Operand<T>& right,
                      std::string_view what, CallSite site) {
-  return Tensor<bool>(launch_compare(op, left.any(), right.any(), what, site));
-}
-template <class T>
-Tensor<bool> compare(CompareOp op, const Tensor<T>& left, T right, std::string_view what,
-                     CallSite site) {
-  return Tensor<bool>(launch_compare(op, left.any(), Scalar::of(right), what, site));
+  return Tensor<bool>(right.tensor == nullptr
+                          ? launch_compare(op, left.any(), right.number, what, site)
+                          : launch_compare(op, left.any(), right.tensor->any(), what, site));
 }
 }  // namespace detail
 
 /// left == right.
 template <Element T>
-Tensor<bool> equal(const Tensor<T>& left, const Tensor<T>& right,
+Tensor<bool> equal(const Tensor<T>& left, detail::RightOperand<T> right,
                    CallSite site = CallSite::here()) {
   return detail::compare(CompareOp::kEqual, left, right, "equal", site);
-}
-template <Element T>
-Tensor<bool> equal(const Tensor<T>& left, std::type_identity_t<T> right,
-                   CallSite site = CallSite::here()) {
-  return detail::compare<T>(CompareOp::kEqual, left, right, "equal", site);
 }
 
 /// left != right.
 template <Element T>
-Tensor<bool> not_equal(const Tensor<T>& left, const Tensor<T>& right,
+Tensor<bool> not_equal(const Tensor<T>& left, detail::RightOperand<T> right,
                        CallSite site = CallSite::here()) {
   return detail::compare(CompareOp::kNotEqual, left, right, "not_equal", site);
-}
-template <Element T>
-Tensor<bool> not_equal(const Tensor<T>& left, std::type_identity_t<T> right,
-                       CallSite site = CallSite::here()) {
-  return detail::compare<T>(CompareOp::kNotEqual, left, right, "not_equal", site);
 }
 
 /// left < right.
 template <Element T>
-Tensor<bool> less(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
-  return detail::compare(CompareOp::kLess, left, right, "less", site);
-}
-template <Element T>
-Tensor<bool> less(const Tensor<T>& left, std::type_identity_t<T> right,
+Tensor<bool> less(const Tensor<T>& left, detail::RightOperand<T> right,
                   CallSite site = CallSite::here()) {
-  return detail::compare<T>(CompareOp::kLess, left, right, "less", site);
+  return detail::compare(CompareOp::kLess, left, right, "less", site);
 }
 
 /// left <= right.
 template <Element T>
-Tensor<bool> less_equal(const Tensor<T>& left, const Tensor<T>& right,
+Tensor<bool> less_equal(const Tensor<T>& left, detail::RightOperand<T> right,
                         CallSite site = CallSite::here()) {
   return detail::compare(CompareOp::kLessEqual, left, right, "less_equal", site);
-}
-template <Element T>
-Tensor<bool> less_equal(const Tensor<T>& left, std::type_identity_t<T> right,
-                        CallSite site = CallSite::here()) {
-  return detail::compare<T>(CompareOp::kLessEqual, left, right, "less_equal", site);
 }
 
 /// left > right.
 template <Element T>
-Tensor<bool> greater(const Tensor<T>& left, const Tensor<T>& right,
+Tensor<bool> greater(const Tensor<T>& left, detail::RightOperand<T> right,
                      CallSite site = CallSite::here()) {
   return detail::compare(CompareOp::kGreater, left, right, "greater", site);
-}
-template <Element T>
-Tensor<bool> greater(const Tensor<T>& left, std::type_identity_t<T> right,
-                     CallSite site = CallSite::here()) {
-  return detail::compare<T>(CompareOp::kGreater, left, right, "greater", site);
 }
 
 /// left >= right.
 template <Element T>
-Tensor<bool> greater_equal(const Tensor<T>& left, const Tensor<T>& right,
+Tensor<bool> greater_equal(const Tensor<T>& left, detail::RightOperand<T> right,
                            CallSite site = CallSite::here()) {
   return detail::compare(CompareOp::kGreaterEqual, left, right, "greater_equal", site);
-}
-template <Element T>
-Tensor<bool> greater_equal(const Tensor<T>& left, std::type_identity_t<T> right,
-                           CallSite site = CallSite::here()) {
-  return detail::compare<T>(CompareOp::kGreaterEqual, left, right, "greater_equal", site);
 }
 
 /// `left` where `condition` is true, else `right`. All three have the same shape.

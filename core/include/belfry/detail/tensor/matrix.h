@@ -55,11 +55,6 @@ struct MatmulOptions {
 /// `{.transpose_a = true}` or similar; `{}` without a transposition.
 std::string to_string(const MatmulOptions& options);
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<MatmulOptions> = true;
-}  // namespace detail
-
 /// The product of matrices: [r, k] times [k, c] is [r, c]. `transpose_a` takes a as [k, r],
 /// `transpose_b` takes b as [c, k]; nothing is copied. An empty product (k = 0) is 0.
 template <Element T>

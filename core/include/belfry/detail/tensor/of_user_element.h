@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/taken.h"
+#include "belfry/detail/compiler.h"
 #include "belfry/element_traits.h"
 #include "belfry/shape.h"
 #include "belfry/tensor.h"

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
 #include "belfry/detail/prints.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/device_spec.h"
-#include "belfry/reduce_op.h"
 
 #include <cstdint>
 #include <string>
@@ -66,13 +67,36 @@ namespace detail {
 enum class AssignOp : std::uint8_t { kSet, kAdd, kSubtract };
 }  // namespace detail
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<Aggregation> = true;
-template <>
-inline constexpr bool kPrints<Synchronization> = true;
-template <>
-inline constexpr bool kPrints<VariableOptions> = true;
-}  // namespace detail
+/// The devices of a variable's components, and the component that each replica sees (SEM-110).
+/// Devices are indices in the backend.
+struct VariablePlaces {
+  std::vector<int> devices{};    ///< The device of each component.
+  std::vector<int> component{};  ///< The component of each replica, by replica id; -1: none.
+
+  /// A component for each replica; `replica_devices` are the replicas' devices, by replica id.
+  static VariablePlaces with_replicas(const std::vector<int>& replica_devices);
+  /// A single component on `device`, seen by all `replicas`.
+  static VariablePlaces in_one_place(int device, int replicas);
+
+  int size() const { return static_cast<int>(devices.size()); }  ///< The number of components.
+  /// Whether no two replicas see the same component.
+  bool is_one_each() const;
+
+  bool operator==(const VariablePlaces&) const = default;
+};
+
+/// `devices 0 2; replicas see 0 - 1`: `-` for a replica without a component.
+std::string to_string(const VariablePlaces& places);
+
+/// How a total is split into the components of a replica-local variable that is read as a sum
+/// (SEM-56, SEM-57).
+enum class SumSplit : std::uint8_t {
+  kFirst,   ///< Component 0 gets the total, the others 0: the sum is the total (0 for -0.0).
+  kDivide,  ///< Each gets total / components; the first get 1 more until no integer remainder
+            ///< is left. Sums of floats may be rounded.
+};
+
+/// `first` or `divide`.
+std::string to_string(SumSplit split);
 
 }  // namespace belfry

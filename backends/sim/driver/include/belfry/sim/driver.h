@@ -85,14 +85,6 @@ class SimulatedDriver {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace belfry::sim
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<sim::DriverOptions> = true;
-}  // namespace detail
-namespace sim {
 using belfry::operator<<;
-}  // namespace sim
-}  // namespace belfry
+
+}  // namespace belfry::sim

@@ -129,13 +129,6 @@ class CsvTable {
 /// `people.csv: 2 rows of 3 columns`.
 std::string to_string(const CsvTable& table);
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<CsvTable> = true;
-template <>
-inline constexpr bool kPrints<CsvOptions> = true;
-}  // namespace detail
-
 /// Reads a file of separated values:
 ///
 ///     const CsvTable people = read_csv("people.csv", {.has_header = true});

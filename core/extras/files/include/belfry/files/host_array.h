@@ -105,9 +105,4 @@ class HostArray {
 /// Element type and shape: `float32[2,3]`.
 std::string to_string(const HostArray& array);
 
-namespace detail {
-template <>
-inline constexpr bool kPrints<HostArray> = true;
-}  // namespace detail
-
 }  // namespace belfry

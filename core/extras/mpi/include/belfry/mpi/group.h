@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/process_parts.h"
 #include "belfry/call_site.h"
-#include "belfry/deadline.h"
+#include "belfry/cluster_environment.h"
 #include "belfry/detail/prints.h"
-#include "belfry/environment.h"
 #include "belfry/process_group.h"
-#include "belfry/process_parts.h"
 
 #include <mpi.h>
 
@@ -119,14 +118,6 @@ class Group final : public ProcessGroup, public ProcessParts {
   std::size_t least_bytes_ = 0;
 };
 
-}  // namespace belfry::mpi
-
-namespace belfry {
-namespace detail {
-template <>
-inline constexpr bool kPrints<mpi::GroupOptions> = true;
-}  // namespace detail
-namespace mpi {
 using belfry::operator<<;
-}  // namespace mpi
-}  // namespace belfry
+
+}  // namespace belfry::mpi

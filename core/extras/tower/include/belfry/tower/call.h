@@ -6,8 +6,8 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/calls.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
-#include "belfry/reduce_op.h"
 #include "belfry/replica_context.h"
 #include "belfry/strategy.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/completion.h"
+#include "belfry/detail/strategy/completion.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
 #include "belfry/reduction.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/event.h"
+#include "belfry/backend/device.h"
 #include "belfry/tensor.h"
 
 #include <memory>

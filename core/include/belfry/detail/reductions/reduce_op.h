@@ -33,4 +33,17 @@ enum class ReductionOrder : std::uint8_t {
 /// `replica order`, `tree`, `ring` or `unspecified`.
 std::string to_string(ReductionOrder order);
 
+namespace detail {
+
+/// A parameter type that accepts ReduceOp::kMean alone, as a constant expression.
+struct MeanOnly {
+  consteval MeanOnly(ReduceOp op) {  // NOLINT: implicit on purpose.
+    if (op != ReduceOp::kMean) {
+      throw "SUM of a Mirrored is ambiguous: the value, or the value times the replicas?";
+    }
+  }
+};
+
+}  // namespace detail
+
 }  // namespace belfry

@@ -5,8 +5,11 @@
 #include "belfry/detail/compiler.h"
 
 #include <cstddef>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace belfry {
 
@@ -49,3 +52,20 @@ class ProcessParts {
 };
 
 }  // namespace belfry
+
+namespace belfry::detail {
+
+/// The processes that reduce tensors together in parts.
+struct PartsExchange {
+  int rank = 0;
+  /// The first replica of each process, and then the number of all replicas.
+  std::vector<int> first_replica{};
+  /// ProcessExchange::exchange_parts.
+  std::function<void(const std::exception_ptr& failure, std::span<const SentPart>,
+                     std::span<const ReceivedPart>)>
+      exchange{};
+
+  int processes() const { return static_cast<int>(first_replica.size()) - 1; }
+};
+
+}  // namespace belfry::detail
