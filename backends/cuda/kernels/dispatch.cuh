@@ -3,50 +3,17 @@
 #pragma once
 
 #include "belfry/backend/element_ops.h"
-#include "belfry/backend/kernel.h"
-#include "belfry/error.h"
+#include "belfry/backend/type_lists.h"
 
 #include <algorithm>
 #include <cstddef>
 
-/// Maps the types of a call, known at run time, to templates, and chooses the shape of launches.
-/// Operations are chosen inside kernels: all threads choose the same operation, and the number of
-/// kernels is smaller.
+/// Chooses the shape of launches; belfry/backend/type_lists.h maps the types of a call to
+/// templates. Operations are chosen inside kernels: all threads choose the same operation, and the
+/// number of kernels is smaller.
 namespace belfry::cuda::kernels {
 
-template <class... Ts>
-struct TypeList {};
-
-using FloatingTypes = TypeList<float, double, Float16, BFloat16>;
-using UnsignedTypes = TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-/// The types of operations that ignore the sign of integers: all types after `unsigned_of`.
-using UnsignedOrFloatingTypes = TypeList<float, double, Float16, BFloat16, std::uint8_t,
-                                         std::uint16_t, std::uint32_t, std::uint64_t>;
-using NumericTypes =
-    TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
-             std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-using IndexTypes = TypeList<std::int32_t, std::int64_t>;
-using AllTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
-                          std::uint8_t, element::BoolByte, std::int16_t, std::uint16_t,
-                          std::uint32_t, std::uint64_t>;
-
-template <class T>
-struct Tag {
-  using Type = T;
-};
-
-/// Calls `function` with the Tag of the type in the list that has this DType.
-template <class... Ts, class Function>
-void visit_type(TypeList<Ts...>, DType dtype, Function&& function) {
-  const bool found =
-      ((element::dtype_in_memory<Ts>() == dtype ? (function(Tag<Ts>{}), true) : false) || ...);
-  check(found, "a kernel was launched that validate() rejects");
-}
-
-template <class T>
-T* elements_of(const KernelOperand& operand) {
-  return static_cast<T*>(operand.data);
-}
+using namespace belfry::kernels;
 
 inline constexpr int kThreads = 256;
 

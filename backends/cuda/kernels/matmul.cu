@@ -11,12 +11,6 @@
 namespace belfry::cuda::kernels {
 namespace {
 
-/// Integers are accumulated modulo 2^32 or 2^64, a multiple of the result's modulus.
-template <class T>
-using Accumulator =
-    std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
-                       std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
-
 /// A factor as stored: element (i, j) is at i * row_step + j * column_step.
 template <class T>
 struct Factor {

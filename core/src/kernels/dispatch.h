@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/backend/element_ops.h"
-#include "belfry/backend/kernel.h"
+#include "belfry/backend/type_lists.h"
 #include "belfry/error.h"
 
 #include <cstddef>
@@ -19,36 +19,6 @@
 
 /// From the types and operations of a call, known at run time, to templates.
 namespace belfry::kernels {
-
-template <class... Ts>
-struct TypeList {};
-
-using FloatingTypes = TypeList<float, double, Float16, BFloat16>;
-using UnsignedTypes = TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-/// The types of operations that ignore the sign of integers: all types after `unsigned_of`.
-using UnsignedOrFloatingTypes = TypeList<float, double, Float16, BFloat16, std::uint8_t,
-                                         std::uint16_t, std::uint32_t, std::uint64_t>;
-using NumericTypes =
-    TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
-             std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-using IndexTypes = TypeList<std::int32_t, std::int64_t>;
-using AllTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
-                          std::uint8_t, element::BoolByte, std::int16_t, std::uint16_t,
-                          std::uint32_t, std::uint64_t>;
-
-template <class T>
-struct Tag {
-  using Type = T;
-};
-
-/// Calls `function` with the Tag of the type in the list that has this DType. A validated call
-/// always finds a type.
-template <class... Ts, class Function>
-void visit_type(TypeList<Ts...>, DType dtype, Function&& function) {
-  const bool found =
-      ((element::dtype_in_memory<Ts>() == dtype ? (function(Tag<Ts>{}), true) : false) || ...);
-  check(found, "a kernel was run that validate() rejects");
-}
 
 /// visit_type for numbers. Integers come as unsigned integers if the operation ignores their sign.
 template <bool ignores_sign, class Function>
@@ -76,11 +46,6 @@ void visit_enum(decltype(last) value, Function&& function) {
                         ...);
     check(found, "a kernel was run that validate() rejects");
   }(std::make_index_sequence<static_cast<std::size_t>(last) + 1>{});
-}
-
-template <class T>
-T* elements_of(const KernelOperand& operand) {
-  return static_cast<T*>(operand.data);
 }
 
 }  // namespace belfry::kernels
