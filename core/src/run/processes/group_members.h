@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/process_parts.h"
 #include "belfry/detail/round_members.h"
 #include "belfry/error.h"
 #include "belfry/process_group.h"
-#include "belfry/backend/process_parts.h"
 #include "run/processes/process_messages.h"
 #include "run/rounds/merge_digest.h"
 
