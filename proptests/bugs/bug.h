@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace belfry::bugs {
 /// The host values that a program returns.
 using Outcome = std::vector<double>;
 /// A program without unspecified order of evaluation, and with the same calls in each run.
-using Program = Outcome (*)(sim::Backend&);
+using Program = std::function<Outcome(sim::Backend&)>;
 
 /// The effect of a bug on a program.
 enum class Effect : std::uint8_t {
@@ -29,15 +30,23 @@ std::string to_string(Effect effect);
 
 /// A class of bugs, as a pair of programs that differ in the bug alone.
 struct Bug {
-  int number = 0;                     ///< The number of the class.
-  std::string name;                   ///< The mistake, in some words.
-  Effect effect = Effect::kDiverges;  ///< The effect on the mutant.
-  Program mutant = nullptr;           ///< The program with the bug.
-  Program twin = nullptr;             ///< The program without the bug.
+  int number = 0;                                                ///< The number of the class.
+  std::string name;                                              ///< The mistake, in some words.
+  Effect effect = Effect::kDiverges;                             ///< The effect on the mutant.
+  Outcome (*program)(sim::Backend&, bool is_correct) = nullptr;  ///< Without the bug, or with it.
   /// The agents of the two accesses, in any order; of an error, the replicas at fault.
   std::array<std::string, 2> agents{"R0", "R1"};
   int devices = 2;     ///< The number of devices, and of replicas.
   std::string file{};  ///< The source file, with marks on the lines of the bug; see marks.h.
+
+  /// The program with the bug.
+  Program mutant() const {
+    return [run = program](sim::Backend& backend) { return run(backend, false); };
+  }
+  /// The program without the bug.
+  Program twin() const {
+    return [run = program](sim::Backend& backend) { return run(backend, true); };
+  }
 };
 
 /// A class of bugs that no program over the public functions can have.

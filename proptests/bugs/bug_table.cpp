@@ -15,7 +15,6 @@
 #include "score.h"
 #include "threads_table.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -110,8 +109,9 @@ int explain_bug(int number) {
   for (const Bug& bug : all_bugs()) {
     if (bug.number != number) continue;
     const Score score = score_of(bug, marks_of(bug));
-    std::cout << bug.name << ", mutant: " << outcome_of(bug.mutant, bug.devices, 0) << '\n'
-              << explain(score.mutant) << "\ntwin: " << outcome_of(bug.twin, bug.devices, 0) << '\n'
+    std::cout << bug.name << ", mutant: " << outcome_of(bug.mutant(), bug.devices, 0) << '\n'
+              << explain(score.mutant) << "\ntwin: " << outcome_of(bug.twin(), bug.devices, 0)
+              << '\n'
               << explain(score.twin) << '\n';
     return EXIT_SUCCESS;
   }
@@ -119,7 +119,7 @@ int explain_bug(int number) {
   return EXIT_FAILURE;
 }
 
-void print_verdict(const Bug& bug, Program program, const char* which) {
+void print_verdict(const Bug& bug, const Program& program, const char* which) {
   const sim::Verdict verdict = sim::explore({.devices = bug.devices, .seed = 7}, program);
   std::cout << sim::verdict_json(std::to_string(bug.number) + ' ' + which, verdict) << '\n';
 }
@@ -131,8 +131,8 @@ int run(const std::vector<std::string>& words) {
     return explain_bug(std::atoi(words[2].c_str()));
   } else if (words.size() == 2 && words[1] == "verdicts") {
     for (const Bug& bug : all_bugs()) {
-      print_verdict(bug, bug.mutant, "mutant");
-      print_verdict(bug, bug.twin, "twin");
+      print_verdict(bug, bug.mutant(), "mutant");
+      print_verdict(bug, bug.twin(), "twin");
     }
   } else if (words.size() == 2 && words[1] == "threads") {
     print_threads_table(words[0]);

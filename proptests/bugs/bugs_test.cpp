@@ -15,7 +15,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 namespace belfry::bugs::bugs_test {
 namespace {
@@ -74,25 +73,26 @@ class EachBug : public ::testing::TestWithParam<Bug> {};
 
 TEST_P(EachBug, ShowsItsEffectInRandomSchedules) {
   const Bug& bug = GetParam();
-  const std::size_t mutants = distinct_outcomes(bug.mutant, bug.devices).back();
+  const std::size_t mutants = distinct_outcomes(bug.mutant(), bug.devices).back();
   if (bug.effect == Effect::kDiverges) {
     EXPECT_GE(mutants, 2u);
   } else {
     EXPECT_EQ(mutants, 1u);
   }
-  EXPECT_EQ(distinct_outcomes(bug.twin, bug.devices).back(), 1u);
+  EXPECT_EQ(distinct_outcomes(bug.twin(), bug.devices).back(), 1u);
 }
 
 TEST_P(EachBug, HasTheOutcomesOfHandArithmetic) {
   const Bug& bug = GetParam();
   sim::Backend backend{{.devices = bug.devices, .seed = 3}};
-  EXPECT_THAT(bug.twin(backend), Pointwise(NanSensitiveDoubleEq(), twin_outcomes().at(bug.number)));
+  EXPECT_THAT(bug.program(backend, true),
+              Pointwise(NanSensitiveDoubleEq(), twin_outcomes().at(bug.number)));
   if (bug.effect == Effect::kValue) {
-    EXPECT_THAT(bug.mutant(backend),
+    EXPECT_THAT(bug.program(backend, false),
                 Pointwise(NanSensitiveDoubleEq(), wrong_values().at(bug.number)));
   }
   if (bug.effect == Effect::kError) {
-    EXPECT_EQ(outcome_of(bug.mutant, bug.devices, 3).substr(0, 6), errors().at(bug.number));
+    EXPECT_EQ(outcome_of(bug.mutant(), bug.devices, 3).substr(0, 6), errors().at(bug.number));
   }
 }
 
@@ -114,9 +114,9 @@ TEST_P(EachBug, HasVerdictsThatTellMutantAndTwinApart) {
   const Bug& bug = GetParam();
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const sim::Options options{.devices = bug.devices, .seed = seed};
-    const Verdict mutant = sim::explore(options, bug.mutant);
+    const Verdict mutant = sim::explore(options, bug.mutant());
     EXPECT_TRUE(fits(bug.effect, mutant.level())) << "seed " << seed << '\n' << explain(mutant);
-    const Verdict twin = sim::explore(options, bug.twin);
+    const Verdict twin = sim::explore(options, bug.twin());
     EXPECT_EQ(twin.level(), VerdictLevel::kCertified) << "seed " << seed << '\n' << explain(twin);
   }
 }

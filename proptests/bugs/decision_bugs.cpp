@@ -12,12 +12,11 @@ namespace belfry::bugs {
 namespace {
 
 // Each replica with a bad number sets a common flag: the same value from each replica.
-template <bool kCorrect>
-Outcome flag_of_bad_numbers(sim::Backend& backend) {
+Outcome flag_of_bad_numbers(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   double found = 0;
   strategy.run([&](ReplicaContext& replica) {
-    if (kCorrect) {
+    if (is_correct) {
       const double bad = replica.all_reduce(ReduceOp::kSum, 1.0);
       if (replica.replica_id() == 0) found = bad > 0 ? 1 : 0;
     } else {
@@ -28,14 +27,13 @@ Outcome flag_of_bad_numbers(sim::Backend& backend) {
 }
 
 // Each replica saves its own statistics in the same place.
-template <bool kCorrect>
-Outcome last_replica_is_saved(sim::Backend& backend) {
+Outcome last_replica_is_saved(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   double saved = 0;
   strategy.run([&](ReplicaContext& replica) {
     const double own = 0.5 + replica.replica_id();
     const double mean = replica.all_reduce(ReduceOp::kMean, own);
-    if (kCorrect) {
+    if (is_correct) {
       if (replica.replica_id() == 0) saved = mean;
     } else {
       saved = own;  // bug 49, accesses 1 and 2
@@ -45,13 +43,12 @@ Outcome last_replica_is_saved(sim::Backend& backend) {
 }
 
 // Both replicas fail, and the first failure stays.
-template <bool kCorrect>
-Outcome first_failure_stays(sim::Backend& backend) {
+Outcome first_failure_stays(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   double failure = -1;
   strategy.run([&](ReplicaContext& replica) {
     const double own = 7.0 + replica.replica_id();
-    if (kCorrect) {
+    if (is_correct) {
       const double sum = replica.all_reduce(ReduceOp::kSum, own);
       if (replica.replica_id() == 0) failure = sum;
     } else if (failure < 0) {  // bug 57, access 1
@@ -62,13 +59,12 @@ Outcome first_failure_stays(sim::Backend& backend) {
 }
 
 // Replica 1 alone finds an overflow, and all skip the update.
-template <bool kCorrect>
-Outcome update_skipped_by_some(sim::Backend& backend) {
+Outcome update_skipped_by_some(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   double skip = 0;
   const auto weights = strategy.run([&](ReplicaContext& replica) {
     const bool overflow = replica.replica_id() == 1;
-    if (kCorrect) {
+    if (is_correct) {
       const double skips = replica.all_reduce(ReduceOp::kSum, overflow ? 1.0 : 0.0);
       return skips > 0 ? 10.0 : 9.0;
     }
@@ -79,12 +75,11 @@ Outcome update_skipped_by_some(sim::Backend& backend) {
 }
 
 // Replica 1 halves the scale of losses.
-template <bool kCorrect>
-Outcome scale_changed_by_one_replica(sim::Backend& backend) {
+Outcome scale_changed_by_one_replica(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   double scale = 8;
   const auto losses = strategy.run([&](ReplicaContext& replica) {
-    if (kCorrect) {
+    if (is_correct) {
       replica.merge_call([&](CrossReplicaContext&) { scale /= 2; });
     } else if (replica.replica_id() == 1) {
       scale /= 2;  // bug 51, access 1
@@ -99,16 +94,11 @@ Outcome scale_changed_by_one_replica(sim::Backend& backend) {
 std::vector<Bug> decision_bugs() {
   using enum Effect;
   return {
-      {42, "a flag of bad numbers set by every replica", kRace, flag_of_bad_numbers<false>,
-       flag_of_bad_numbers<true>},
-      {49, "statistics of the last replica are saved", kDiverges, last_replica_is_saved<false>,
-       last_replica_is_saved<true>},
-      {50, "an update skipped by some replicas", kDiverges, update_skipped_by_some<false>,
-       update_skipped_by_some<true>},
-      {51, "a scale changed by one replica", kDiverges, scale_changed_by_one_replica<false>,
-       scale_changed_by_one_replica<true>},
-      {57, "the first failure stays", kDiverges, first_failure_stays<false>,
-       first_failure_stays<true>},
+      {42, "a flag of bad numbers set by every replica", kRace, flag_of_bad_numbers},
+      {49, "statistics of the last replica are saved", kDiverges, last_replica_is_saved},
+      {50, "an update skipped by some replicas", kDiverges, update_skipped_by_some},
+      {51, "a scale changed by one replica", kDiverges, scale_changed_by_one_replica},
+      {57, "the first failure stays", kDiverges, first_failure_stays},
   };
 }
 

@@ -6,7 +6,6 @@
 #include "bug.h"
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 namespace belfry::bugs {

@@ -37,21 +37,19 @@ Outcome run_on_both(sim::Backend& backend, const Body& body) {
 }
 
 // A collective in a branch of replica 0.
-template <bool kCorrect>
-Outcome collective_in_a_branch(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
+Outcome collective_in_a_branch(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
     const double own = 2.0 + replica.replica_id();
-    if (!kCorrect && replica.replica_id() != 0) return own;
+    if (!is_correct && replica.replica_id() != 0) return own;
     return replica.all_reduce(ReduceOp::kSum, own);  // bug 1, access 1
   });
 }
 
 // Replica 0 makes two merges, replica 1 one.
-template <bool kCorrect>
-Outcome different_numbers_of_merges(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
+Outcome different_numbers_of_merges(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
     double value = 1;
-    const int merges = kCorrect ? 2 : 2 - replica.replica_id();
+    const int merges = is_correct ? 2 : 2 - replica.replica_id();
     for (int i = 0; i < merges; ++i) {
       value = replica.merge_call(sum_of, value);  // bug 2, access 1
     }
@@ -60,11 +58,10 @@ Outcome different_numbers_of_merges(sim::Backend& backend) {
 }
 
 // Two functions for a merge.
-template <bool kCorrect>
-Outcome different_merge_functions(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
+Outcome different_merge_functions(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
     const double own = 2.0 + replica.replica_id();
-    if (kCorrect || replica.replica_id() == 0) {
+    if (is_correct || replica.replica_id() == 0) {
       return replica.merge_call(sum_of, own);  // bug 3, access 1
     }
     return replica.merge_call(largest_of, own);  // bug 3, access 2
@@ -72,10 +69,9 @@ Outcome different_merge_functions(sim::Backend& backend) {
 }
 
 // A replica's verb inside a merge.
-template <bool kCorrect>
-Outcome merge_in_a_merge(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
-    if (kCorrect) return replica.all_reduce(ReduceOp::kSum, 2.0);
+Outcome merge_in_a_merge(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
+    if (is_correct) return replica.all_reduce(ReduceOp::kSum, 2.0);
     return replica.merge_call([&](CrossReplicaContext&) {
       return replica.all_reduce(ReduceOp::kSum, 2.0);  // bug 4, access 1
     });
@@ -83,10 +79,9 @@ Outcome merge_in_a_merge(sim::Backend& backend) {
 }
 
 // Two reductions in opposite orders.
-template <bool kCorrect>
-Outcome opposite_orders(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
-    const bool bias_first = !kCorrect && replica.replica_id() == 1;
+Outcome opposite_orders(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
+    const bool bias_first = !is_correct && replica.replica_id() == 1;
     double bias = 1;
     if (bias_first) bias = replica.all_reduce(ReduceOp::kSum, bias);  // bug 5, access 2
     const double weight = replica.all_reduce(ReduceOp::kSum, 2.0);    // bug 5, access 1
@@ -96,11 +91,10 @@ Outcome opposite_orders(sim::Backend& backend) {
 }
 
 // A reduction meets a gathering.
-template <bool kCorrect>
-Outcome different_kinds(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
+Outcome different_kinds(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
     const double own = 2.0 + replica.replica_id();
-    if (!kCorrect && replica.replica_id() == 1) {
+    if (!is_correct && replica.replica_id() == 1) {
       const auto tensor = Tensor<float>::full(Shape{1}, 1);
       return static_cast<double>(replica.all_gather(tensor).count());  // bug 7, access 2
     }
@@ -109,10 +103,9 @@ Outcome different_kinds(sim::Backend& backend) {
 }
 
 // Tensors of two lengths in a reduction.
-template <bool kCorrect>
-Outcome different_shapes(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
-    const int length = kCorrect ? 2 : 2 + replica.replica_id();
+Outcome different_shapes(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
+    const int length = is_correct ? 2 : 2 + replica.replica_id();
     const auto tensor = Tensor<float>::full(Shape{length}, 1);
     const auto sum = replica.all_reduce(ReduceOp::kSum, tensor);  // bug 8, accesses 1 and 2
     return static_cast<double>(sum.to_host()[0]);
@@ -120,31 +113,28 @@ Outcome different_shapes(sim::Backend& backend) {
 }
 
 // Two operators in a reduction.
-template <bool kCorrect>
-Outcome different_operators(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
-    const bool mean = !kCorrect && replica.replica_id() == 1;
+Outcome different_operators(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
+    const bool mean = !is_correct && replica.replica_id() == 1;
     const ReduceOp op = mean ? ReduceOp::kMean : ReduceOp::kSum;
     return replica.all_reduce(op, 2.0);  // bug 9, accesses 1 and 2
   });
 }
 
 // The end of a recycled buffer that nothing has written.
-template <bool kCorrect>
-Outcome unwritten_end_of_buffer(sim::Backend& backend) {
+Outcome unwritten_end_of_buffer(sim::Backend& backend, bool is_correct) {
   Device& device = backend.device(0);
   Stream& stream = device.compute_stream();
   const BufferView buffer = view_of(device.allocate(16, stream), DType::kFloat32);
   const std::array<float, 4> batch{1, 2, 3, 4};
-  stream.write(part_of(buffer, 0, kCorrect ? 4 : 3), batch.data());  // bug 26, access 1
+  stream.write(part_of(buffer, 0, is_correct ? 4 : 3), batch.data());  // bug 26, access 1
   std::array<float, 4> values{};
   stream.read(values.data(), buffer);  // bug 26, access 2
   return Outcome(values.begin(), values.end());
 }
 
 // An output of a gathering that overlaps the input.
-template <bool kCorrect>
-Outcome overlapping_output(sim::Backend& backend) {
+Outcome overlapping_output(sim::Backend& backend, bool is_correct) {
   const std::array<int, 2> devices{0, 1};
   const auto communicator = backend.communicator(devices);
   std::vector<BufferView> outputs;
@@ -153,7 +143,7 @@ Outcome overlapping_output(sim::Backend& backend) {
     Device& at = backend.device(device);
     const float value = 1.0F + static_cast<float>(device);
     outputs.push_back(floats(at, 4, value));
-    const BufferView input = kCorrect ? floats(at, 2, value) : part_of(outputs.back(), 1, 2);
+    const BufferView input = is_correct ? floats(at, 2, value) : part_of(outputs.back(), 1, 2);
     parts.push_back({input, outputs.back(), &at.compute_stream()});
   }
   communicator->all_gather(parts);  // bug 27, access 1
@@ -161,10 +151,9 @@ Outcome overlapping_output(sim::Backend& backend) {
 }
 
 // Replicas assign different values to a mirrored variable without an aggregation.
-template <bool kCorrect>
-Outcome assignment_without_aggregation(sim::Backend& backend) {
+Outcome assignment_without_aggregation(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
-  const Aggregation by = kCorrect ? Aggregation::kMean : Aggregation::kNone;
+  const Aggregation by = is_correct ? Aggregation::kMean : Aggregation::kNone;
   const auto weight = strategy.mirrored_variable([] { return 1.0; }, {.aggregation = by});
   strategy.run([&](ReplicaContext& replica) {
     replica.assign(weight, 2.0 + replica.replica_id());  // bug 47, access 1
@@ -173,16 +162,15 @@ Outcome assignment_without_aggregation(sim::Backend& backend) {
 }
 
 // Replica 0 has two batches, replica 1 one.
-template <bool kCorrect>
-Outcome uneven_batches(sim::Backend& backend) {
-  return run_on_both(backend, [](ReplicaContext& replica) {
+Outcome uneven_batches(sim::Backend& backend, bool is_correct) {
+  return run_on_both(backend, [&](ReplicaContext& replica) {
     std::vector<double> batches{1, 2};
     if (replica.replica_id() == 1) batches.pop_back();
     double total = 0;
     for (const double batch : batches) {
-      total += kCorrect ? batch : replica.all_reduce(ReduceOp::kSum, batch);  // bug 54, access 1
+      total += is_correct ? batch : replica.all_reduce(ReduceOp::kSum, batch);  // bug 54, access 1
     }
-    return kCorrect ? replica.all_reduce(ReduceOp::kSum, total) : total;
+    return is_correct ? replica.all_reduce(ReduceOp::kSum, total) : total;
   });
 }
 
@@ -192,30 +180,22 @@ std::vector<Bug> matching_bugs() {
   using enum Effect;
   const std::array<std::string, 2> host{"H0", "H0"};
   return {
-      {1, "a collective in a branch of some replicas", kError, collective_in_a_branch<false>,
-       collective_in_a_branch<true>},
-      {2, "different numbers of merges", kError, different_numbers_of_merges<false>,
-       different_numbers_of_merges<true>},
-      {3, "different functions in a merge", kError, different_merge_functions<false>,
-       different_merge_functions<true>},
-      {4, "a merge in a merge", kError, merge_in_a_merge<false>, merge_in_a_merge<true>, host},
-      {5, "collectives in opposite orders", kError, opposite_orders<false>, opposite_orders<true>},
-      {7, "different kinds of collectives", kError, different_kinds<false>, different_kinds<true>},
-      {8, "different shapes in a collective", kError, different_shapes<false>,
-       different_shapes<true>},
-      {9, "different operators in a collective", kError, different_operators<false>,
-       different_operators<true>},
-      {26, "an end of a buffer without contents", kError, unwritten_end_of_buffer<false>,
-       unwritten_end_of_buffer<true>, host},
-      {27, "an output over a part of the input", kError, overlapping_output<false>,
-       overlapping_output<true>, host},
+      {1, "a collective in a branch of some replicas", kError, collective_in_a_branch},
+      {2, "different numbers of merges", kError, different_numbers_of_merges},
+      {3, "different functions in a merge", kError, different_merge_functions},
+      {4, "a merge in a merge", kError, merge_in_a_merge, host},
+      {5, "collectives in opposite orders", kError, opposite_orders},
+      {7, "different kinds of collectives", kError, different_kinds},
+      {8, "different shapes in a collective", kError, different_shapes},
+      {9, "different operators in a collective", kError, different_operators},
+      {26, "an end of a buffer without contents", kError, unwritten_end_of_buffer, host},
+      {27, "an output over a part of the input", kError, overlapping_output, host},
       {47,
        "an assignment without an aggregation",
        kError,
-       assignment_without_aggregation<false>,
-       assignment_without_aggregation<true>,
+       assignment_without_aggregation,
        {"R0", "R0"}},
-      {54, "different numbers of batches", kError, uneven_batches<false>, uneven_batches<true>},
+      {54, "different numbers of batches", kError, uneven_batches},
   };
 }
 

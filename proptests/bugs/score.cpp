@@ -8,7 +8,6 @@
 #include <exception>
 #include <set>
 #include <string>
-#include <vector>
 
 namespace belfry::bugs {
 namespace {
@@ -22,7 +21,7 @@ sim::Options options_of(int devices, std::uint64_t seed) {
   return {.devices = devices, .record = false, .seed = seed};
 }
 
-bool depends_on_replicas(Program program, int devices) {
+bool depends_on_replicas(const Program& program, int devices) {
   return outcome_of(program, devices, 0) != outcome_of(program, 1, 0);
 }
 
@@ -79,7 +78,7 @@ void score_verdict(const Bug& bug, const Marks& marks, Score& score) {
 
 // Scores a mutant whose only outcome is an error.
 void score_error(const Bug& bug, const Marks& marks, Score& score) {
-  const std::string text = outcome_of(bug.mutant, bug.devices, 0);
+  const std::string text = outcome_of(bug.mutant(), bug.devices, 0);
   score.found = text.starts_with("BF-");
   score.agents = true;
   for (const std::string& agent : bug.agents) {
@@ -91,7 +90,7 @@ void score_error(const Bug& bug, const Marks& marks, Score& score) {
 
 }  // namespace
 
-std::string outcome_of(Program program, int devices, std::uint64_t seed) {
+std::string outcome_of(const Program& program, int devices, std::uint64_t seed) {
   sim::Backend backend{options_of(devices, seed)};
   try {
     std::string text;
@@ -102,7 +101,7 @@ std::string outcome_of(Program program, int devices, std::uint64_t seed) {
   }
 }
 
-Distinct distinct_outcomes(Program program, int devices) {
+Distinct distinct_outcomes(const Program& program, int devices) {
   std::set<std::string> outcomes;
   Distinct distinct{};
   std::uint64_t seed = 0;
@@ -117,10 +116,10 @@ Distinct distinct_outcomes(Program program, int devices) {
 
 Score score_of(const Bug& bug, const Marks& marks) {
   const sim::Options options{.devices = bug.devices, .seed = 7};
-  Score score{.mutant_outcomes = distinct_outcomes(bug.mutant, bug.devices),
-              .twin_outcomes = distinct_outcomes(bug.twin, bug.devices).back(),
-              .mutant = sim::explore(options, bug.mutant),
-              .twin = sim::explore(options, bug.twin)};
+  Score score{.mutant_outcomes = distinct_outcomes(bug.mutant(), bug.devices),
+              .twin_outcomes = distinct_outcomes(bug.twin(), bug.devices).back(),
+              .mutant = sim::explore(options, bug.mutant()),
+              .twin = sim::explore(options, bug.twin())};
   score.marked = static_cast<int>(
       std::ranges::count_if(marks, [](const std::string& place) { return !place.empty(); }));
   score.noise = static_cast<int>(score.twin.report().races.size());
@@ -138,8 +137,8 @@ Score score_of(const Bug& bug, const Marks& marks) {
       score_error(bug, marks, score);
       break;
     case Effect::kValue:
-      score.depends_on_replicas = depends_on_replicas(bug.mutant, bug.devices);
-      score.twin_depends = depends_on_replicas(bug.twin, bug.devices);
+      score.depends_on_replicas = depends_on_replicas(bug.mutant(), bug.devices);
+      score.twin_depends = depends_on_replicas(bug.twin(), bug.devices);
       score.found = score.depends_on_replicas && !score.twin_depends;
       break;
   }

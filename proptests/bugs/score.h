@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace belfry::bugs {
 
@@ -20,9 +19,9 @@ inline constexpr std::array<int, 4> kSeeds{1, 2, 8, 64};
 using Distinct = std::array<std::size_t, kSeeds.size()>;
 
 /// The values of a program, or the text of its exception, in the random schedule of `seed`.
-std::string outcome_of(Program program, int devices, std::uint64_t seed);
+std::string outcome_of(const Program& program, int devices, std::uint64_t seed);
 /// The numbers of different outcomes of `program`.
-Distinct distinct_outcomes(Program program, int devices);
+Distinct distinct_outcomes(const Program& program, int devices);
 
 /// The reports of random schedules, an exploration and a run with a single replica about a bug.
 struct Score {

@@ -55,7 +55,7 @@ int run_alone(int number, const std::string& which, const std::string& carrier) 
     if (carrier == "threads") options.carrier = sim::Carrier::kConcurrent;
     sim::Backend backend{options};
     try {
-      for (const double value : (which == "twin" ? bug.twin : bug.mutant)(backend)) {
+      for (const double value : bug.program(backend, which == "twin")) {
         std::cout << value << '\n';
       }
     } catch (const std::exception& exception) {

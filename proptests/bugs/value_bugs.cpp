@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -41,8 +40,7 @@ Outcome run_on_all(sim::Backend& backend, const Body& body) {
 }
 
 // The rank of device 0 in a list of devices in descending order.
-template <bool kCorrect>
-Outcome rank_taken_for_device(sim::Backend& backend) {
+Outcome rank_taken_for_device(sim::Backend& backend, bool is_correct) {
   const int count = backend.device_count();
   std::vector<int> devices;
   std::vector<BufferView> views;
@@ -53,45 +51,41 @@ Outcome rank_taken_for_device(sim::Backend& backend) {
     views.push_back(floats(at, 1, 5.0F + static_cast<float>(device)));
     parts.push_back({views.back(), views.back(), &at.compute_stream()});
   }
-  const int root = kCorrect ? count - 1 : 0;  // bug 10, access 1
+  const int root = is_correct ? count - 1 : 0;  // bug 10, access 1
   backend.communicator(devices)->broadcast(root, parts);
   return values_of(backend.device(0).compute_stream(), views.back());
 }
 
-template <bool kCorrect>
-Outcome reduced_twice(sim::Backend& backend) {
-  return run_on_all(backend, [](ReplicaContext& replica) {
+Outcome reduced_twice(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
     const double sum = replica.all_reduce(ReduceOp::kSum, sum_of(share_of(replica, {1, 2, 3, 4})));
-    if (kCorrect) return sum;
+    if (is_correct) return sum;
     return replica.all_reduce(ReduceOp::kSum, sum);  // bug 32, access 1
   });
 }
 
-template <bool kCorrect>
-Outcome sum_of_means(sim::Backend& backend) {
-  return run_on_all(backend, [](ReplicaContext& replica) {
+Outcome sum_of_means(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
     const double mean = mean_of(share_of(replica, {1, 2, 3, 4}));
-    return replica.all_reduce(kCorrect ? ReduceOp::kMean : ReduceOp::kSum,
+    return replica.all_reduce(is_correct ? ReduceOp::kMean : ReduceOp::kSum,
                               mean);  // bug 34, access 1
   });
 }
 
-template <bool kCorrect>
-Outcome mean_of_uneven_means(sim::Backend& backend) {
-  return run_on_all(backend, [](ReplicaContext& replica) {
+Outcome mean_of_uneven_means(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
     const Outcome own = share_of(replica, {1, 2, 6});
-    if (!kCorrect) return replica.all_reduce(ReduceOp::kMean, mean_of(own));  // bug 35, access 1
+    if (!is_correct) return replica.all_reduce(ReduceOp::kMean, mean_of(own));  // bug 35, access 1
     const double sum = replica.all_reduce(ReduceOp::kSum, sum_of(own));
     return sum / replica.all_reduce(ReduceOp::kSum, static_cast<double>(own.size()));
   });
 }
 
 // A sum beyond the largest 16-bit float, of values whose mean is small.
-template <bool kCorrect>
-Outcome overflow_before_division(sim::Backend& backend) {
-  return run_on_all(backend, [](ReplicaContext& replica) {
+Outcome overflow_before_division(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
     const auto own = Tensor<Float16>::full(Shape{1}, Float16(40000));
-    if (kCorrect) {
+    if (is_correct) {
       const auto mean = replica.all_reduce(ReduceOp::kMean, own);
       return static_cast<double>(static_cast<float>(mean.item()));
     }
@@ -100,34 +94,33 @@ Outcome overflow_before_division(sim::Backend& backend) {
   });
 }
 
-template <bool kCorrect>
-Outcome overflow_of_integers(sim::Backend& backend) {
-  using Sum = std::conditional_t<kCorrect, std::int64_t, std::int32_t>;
-  return run_on_all(backend, [](ReplicaContext& replica) {
-    const Sum sum = replica.all_reduce(ReduceOp::kSum, Sum{1500000000});  // bug 37, access 1
-    return static_cast<double>(sum) / replica.num_replicas();
+Outcome overflow_of_integers(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
+    const auto mean = [&](auto own) {
+      const auto sum = replica.all_reduce(ReduceOp::kSum, own);  // bug 37, access 1
+      return static_cast<double>(sum) / replica.num_replicas();
+    };
+    return is_correct ? mean(std::int64_t{1500000000}) : mean(std::int32_t{1500000000});
   });
 }
 
 // The mean of 3 and 5, divided before the addition.
-template <bool kCorrect>
-Outcome integers_divided_first(sim::Backend& backend) {
-  return run_on_all(backend, [](ReplicaContext& replica) {
+Outcome integers_divided_first(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
     const auto own = static_cast<std::int64_t>(sum_of(share_of(replica, {3, 5})));
-    if (kCorrect) return replica.all_reduce(ReduceOp::kSum, own) / 2;
+    if (is_correct) return replica.all_reduce(ReduceOp::kSum, own) / 2;
     return replica.all_reduce(ReduceOp::kSum, own / 2);  // bug 39, access 1
   });
 }
 
 // Each replica adds the values of all replicas, beginning with its own.
-template <bool kCorrect>
-Outcome different_bits_on_replicas(sim::Backend& backend) {
+Outcome different_bits_on_replicas(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   const std::vector<float> values{1e8F, 1.0F, -1e8F};
   const auto sums = strategy.run([&](ReplicaContext& replica) {
     float sum = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t first = kCorrect ? 0 : static_cast<std::size_t>(replica.replica_id());
+      const std::size_t first = is_correct ? 0 : static_cast<std::size_t>(replica.replica_id());
       sum += values[(first + i) % values.size()];  // bug 41, access 1
     }
     return sum;
@@ -138,25 +131,23 @@ Outcome different_bits_on_replicas(sim::Backend& backend) {
 }
 
 // Noise of each example, drawn by the number of the example on its replica.
-template <bool kCorrect>
-Outcome same_noise_on_replicas(sim::Backend& backend) {
-  return run_on_all(backend, [](ReplicaContext& replica) {
+Outcome same_noise_on_replicas(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
     const Outcome noise{3, 1, 4, 2};
     const Outcome own = share_of(replica, {0, 1, 2, 3});
     double sum = 0;
     for (std::size_t i = 0; i < own.size(); ++i) {
       const auto example = static_cast<std::size_t>(own[i]);
-      sum += noise[kCorrect ? example : i];  // bug 45, access 1
+      sum += noise[is_correct ? example : i];  // bug 45, access 1
     }
     return replica.all_reduce(ReduceOp::kSum, sum);
   });
 }
 
-template <bool kCorrect>
-Outcome total_assigned_to_each(sim::Backend& backend) {
+Outcome total_assigned_to_each(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   const auto count = strategy.replica_local_variable(Aggregation::kSum, [] { return 0.0; });
-  if (kCorrect) {
+  if (is_correct) {
     strategy.cross_replica().assign_total(count, 10.0);
   } else {
     strategy.cross_replica().assign_each(count, 10.0);  // bug 48, access 1
@@ -165,11 +156,10 @@ Outcome total_assigned_to_each(sim::Backend& backend) {
 }
 
 // An example for two replicas: the mean of no examples is no number.
-template <bool kCorrect>
-Outcome mean_of_empty_batch(sim::Backend& backend) {
-  return run_on_all(backend, [](ReplicaContext& replica) {
+Outcome mean_of_empty_batch(sim::Backend& backend, bool is_correct) {
+  return run_on_all(backend, [&](ReplicaContext& replica) {
     const Outcome own = share_of(replica, {3});
-    if (!kCorrect) return replica.all_reduce(ReduceOp::kMean, mean_of(own));  // bug 55, access 1
+    if (!is_correct) return replica.all_reduce(ReduceOp::kMean, mean_of(own));  // bug 55, access 1
     const double sum = replica.all_reduce(ReduceOp::kSum, sum_of(own));
     return sum / replica.all_reduce(ReduceOp::kSum, static_cast<double>(own.size()));
   });
@@ -180,30 +170,21 @@ Outcome mean_of_empty_batch(sim::Backend& backend) {
 std::vector<Bug> value_bugs() {
   using enum Effect;
   return {
-      {10, "a rank taken for a device", kValue, rank_taken_for_device<false>,
-       rank_taken_for_device<true>},
-      {32, "a value reduced twice", kValue, reduced_twice<false>, reduced_twice<true>},
-      {34, "a sum instead of a mean", kValue, sum_of_means<false>, sum_of_means<true>},
-      {35, "a mean of the means of uneven batches", kValue, mean_of_uneven_means<false>,
-       mean_of_uneven_means<true>},
-      {36, "an overflow before a division", kValue, overflow_before_division<false>,
-       overflow_before_division<true>},
-      {37, "an overflow of integers", kValue, overflow_of_integers<false>,
-       overflow_of_integers<true>},
-      {39, "integers divided before the addition", kValue, integers_divided_first<false>,
-       integers_divided_first<true>},
+      {10, "a rank taken for a device", kValue, rank_taken_for_device},
+      {32, "a value reduced twice", kValue, reduced_twice},
+      {34, "a sum instead of a mean", kValue, sum_of_means},
+      {35, "a mean of the means of uneven batches", kValue, mean_of_uneven_means},
+      {36, "an overflow before a division", kValue, overflow_before_division},
+      {37, "an overflow of integers", kValue, overflow_of_integers},
+      {39, "integers divided before the addition", kValue, integers_divided_first},
       {.number = 41,
        .name = "different bits on replicas",
        .effect = kValue,
-       .mutant = different_bits_on_replicas<false>,
-       .twin = different_bits_on_replicas<true>,
+       .program = different_bits_on_replicas,
        .devices = 3},
-      {45, "the same noise on all replicas", kValue, same_noise_on_replicas<false>,
-       same_noise_on_replicas<true>},
-      {48, "a total assigned to each component", kValue, total_assigned_to_each<false>,
-       total_assigned_to_each<true>},
-      {55, "a mean of an empty batch", kValue, mean_of_empty_batch<false>,
-       mean_of_empty_batch<true>},
+      {45, "the same noise on all replicas", kValue, same_noise_on_replicas},
+      {48, "a total assigned to each component", kValue, total_assigned_to_each},
+      {55, "a mean of an empty batch", kValue, mean_of_empty_batch},
   };
 }
 
