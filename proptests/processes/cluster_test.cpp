@@ -31,24 +31,8 @@ using sim::ClusterOptions;
 using sim::Host;
 using sim::HostFault;
 using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-TEST(Cluster, RunsTheProgramOnEachHost) {
-  testing::asserts("SEM-186");
-  Cluster cluster{{.devices_of = {2, 1, 3}, .seed = 5}};
-  std::vector<std::string> lines(3);
-  cluster.run([&](Host& host) {
-    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
-    const int rank = host.group().rank();
-    lines[static_cast<std::size_t>(rank)] =
-        std::to_string(rank) + " of " + std::to_string(host.group().size()) + ": " +
-        std::to_string(host.backend().device_count()) + " of " +
-        std::to_string(strategy.num_replicas()) + ", " + std::to_string(sum_of_ones(strategy));
-  });
-  EXPECT_THAT(lines, ElementsAre("0 of 3: 2 of 6, 6", "1 of 3: 1 of 6, 6", "2 of 3: 3 of 6, 6"));
-}
 
 // Of each host in turn. The thread of the cluster goes on.
 TEST(Cluster, RefusesThreadsOfThePrograms) {
@@ -159,38 +143,6 @@ TEST(Cluster, ThrowsTheCauseBeforeItsConsequences) {
   });
 }
 
-// The text of the loss that each of three hosts hears of in a sum of ones.
-std::vector<std::string> losses_of(Cluster& cluster) {
-  std::vector<std::string> texts(3, "nothing was thrown");
-  const auto program = [&](Host& host) {
-    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
-    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
-    try {
-      sum_of_ones(strategy);
-    } catch (const ProcessLostError& error) {
-      text = error.what();
-      throw;
-    }
-    text = "returned";
-  };
-  EXPECT_THROW(cluster.run(program), ProcessLostError);
-  return texts;
-}
-
-TEST(Cluster, StopsHostsByPlan) {
-  testing::asserts("SEM-187");
-  // The second call of the group is the round of the run.
-  at_each_place(3, [](int odd) {
-    Cluster cluster{{.hosts = 3, .faults = {{.host = odd, .call = 2}}}};
-    const std::vector<std::string> texts = losses_of(cluster);
-    const std::string cause = "process " + std::to_string(odd) + " stopped at its call 2";
-    for (int host = 0; host < 3; ++host) {
-      EXPECT_THAT(texts[static_cast<std::size_t>(host)],
-                  HasSubstr(host == odd ? "nothing was thrown" : cause));
-    }
-  });
-}
-
 // Host `odd` asks after the end of the other hosts.
 TEST(Cluster, ListsTheProcessesThatHaveLeft) {
   testing::asserts("SEM-206");
@@ -209,19 +161,6 @@ TEST(Cluster, ListsTheProcessesThatHaveLeft) {
       });
       EXPECT_THAT(lost, ElementsAre(odd == 0 ? 1 : 0, odd == 2 ? 1 : 2)) << "seed " << seed;
     }
-  });
-}
-
-TEST(Cluster, CutsLinksByPlan) {
-  testing::asserts("SEM-187");
-  at_each_place(3, [](int odd) {
-    const int other = (odd + 1) % 3;
-    Cluster cluster{
-        {.hosts = 3,
-         .faults = {{.kind = HostFault::Kind::kCut, .host = odd, .call = 2, .other = other}}}};
-    EXPECT_THAT(losses_of(cluster),
-                Each(HasSubstr("process " + std::to_string(odd) + " and process " +
-                               std::to_string(other) + " do not reach one another")));
   });
 }
 

@@ -7,6 +7,7 @@
 #include "belfry/indexed_slices.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
+#include "suites/text_of_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -202,14 +202,10 @@ TEST(HostConformance, VAR_25_OnAnotherProcess) {
 // The exception of worker 0 if worker 1 never calls `verb`, and ends.
 template <class Verb>
 std::string text_without_worker_one(const Verb& verb) {
-  std::string text = "nothing was thrown";
+  std::string text;
   on_workers(2, 1, [&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
     if (group.rank() == 1) return;
-    try {
-      strategy.run([&](ReplicaContext& replica) { verb(replica); });
-    } catch (const ProcessLostError& error) {
-      text = error.what();
-    }
+    text = text_of_error<ProcessLostError>([&] { strategy.run(verb); });
   });
   return text;
 }

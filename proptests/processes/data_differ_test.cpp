@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
+#include "suites/text_of_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +21,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 using Numbers = Dataset<int>;
 
@@ -134,15 +134,12 @@ TEST(DataOfProcesses, MayDifferInFunctionsAndFolders) {
 // Three processes with a device each.
 std::vector<std::string> texts_of_three(
     const std::function<void(MultiWorkerMirroredStrategy&, ProcessGroup&)>& body) {
-  std::vector<std::string> texts(3, "nothing was thrown");
+  std::vector<std::string> texts(3);
   sim::Cluster cluster{{.hosts = 3}};
   cluster.run([&](sim::Host& host) {
     MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
-    try {
-      body(strategy, host.group());
-    } catch (const InvalidArgumentError& error) {
-      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
-    }
+    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
+    text = text_of_error<InvalidArgumentError>([&] { body(strategy, host.group()); });
     EXPECT_EQ(sum_of_ones(strategy), 3);
   });
   return texts;

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <tuple>
 #include <vector>
 

@@ -200,9 +200,11 @@ RC_GTEST_PROP(HostFaults, OfACutLinkReachAllHosts, ()) {
                                     .call = drawn.call,
                                     .other = other}}}};
   const Outcome outcome = run_cluster(cluster, drawn.program, drawn.path);
+  const std::string cause = "process " + std::to_string(drawn.host) + " and process " +
+                            std::to_string(other) + " do not reach one another";
   for (std::size_t host = 0; host < outcome.ends.size(); ++host) {
     RC_ASSERT(outcome.ends[host] == End::kLost);
-    RC_ASSERT(outcome.texts[host].find("do not reach one another") != std::string::npos);
+    RC_ASSERT(outcome.texts[host].find(cause) != std::string::npos);
   }
   RC_ASSERT(value_in(drawn.path) == (drawn.call == drawn.calls ? 2 : 1));
 }

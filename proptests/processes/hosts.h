@@ -4,6 +4,7 @@
 
 #include "belfry/belfry.h"
 #include "belfry/sim/cluster.h"
+#include "suites/text_of_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,13 +47,10 @@ inline void on_host_one(const std::function<void(MultiWorkerMirroredStrategy&)>&
 // The text of the exception of `body` on each host.
 template <class E>
 std::vector<std::string> texts_on_hosts(const OnHost& body) {
-  std::vector<std::string> texts(3, "nothing was thrown");
+  std::vector<std::string> texts(3);
   on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    try {
-      body(strategy, host);
-    } catch (const E& error) {
-      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
-    }
+    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
+    text = text_of_error<E>([&] { body(strategy, host); });
   });
   return texts;
 }

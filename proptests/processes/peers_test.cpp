@@ -6,6 +6,7 @@
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
+#include "suites/text_of_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,14 +33,11 @@ constexpr CallSite kUse{"train.cpp", 33};
 template <class E>
 std::vector<std::string> texts_of_hosts(const std::function<void(sim::Host&)>& body,
                                         bool throws_at_end = false) {
-  std::vector<std::string> texts(3, "nothing was thrown");
+  std::vector<std::string> texts(3);
   sim::Cluster cluster{{.hosts = 3}};
   cluster.run([&](sim::Host& host) {
-    try {
-      body(host);
-    } catch (const E& error) {
-      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
-    }
+    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
+    text = text_of_error<E>([&] { body(host); });
     if (!throws_at_end) host.group().barrier();  // The group is level.
   });
   return texts;

@@ -14,7 +14,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstdint>
-#include <vector>
 
 namespace belfry::testing {
 

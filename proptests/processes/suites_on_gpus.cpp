@@ -17,7 +17,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
-#include <vector>
 
 namespace belfry::testing {
 namespace {

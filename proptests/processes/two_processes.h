@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/thread_group.h"
+#include "suites/text_of_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,13 +31,10 @@ inline void with_strategies(const Body& body) {
 // times 1 is 4.
 template <class E>
 std::vector<std::string> texts_of(const Body& body) {
-  std::vector<std::string> texts(2, "nothing was thrown");
+  std::vector<std::string> texts(2);
   with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
-    try {
-      body(strategy, group);
-    } catch (const E& error) {
-      texts[static_cast<std::size_t>(group.rank())] = error.what();
-    }
+    std::string& text = texts[static_cast<std::size_t>(group.rank())];
+    text = text_of_error<E>([&] { body(strategy, group); });
     const PerReplica<int> sums =
         strategy.run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1); });
     EXPECT_THAT(std::vector<int>(sums.begin(), sums.end()), ::testing::ElementsAre(4, 4));

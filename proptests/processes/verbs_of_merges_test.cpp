@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace belfry::testing::verbs_of_merges {

@@ -6,6 +6,7 @@
 #include "belfry/testing/code_of.h"
 #include "belfry/testing/each_place.h"
 #include "suites/spi/spi_support.h"
+#include "suites/text_of_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -323,16 +324,6 @@ Members two_of_four_floats() {
   return make_members(2, 0, inputs_of(DType::kFloat32, 2, 4, true, bits), 1, false);
 }
 
-template <class Call>
-std::string words_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 // Every backend refuses these calls with the same words.
 TEST_F(SpiCollectives, RefuseInTheSameWords) {
   const Members members = two_of_four_floats();
@@ -340,7 +331,7 @@ TEST_F(SpiCollectives, RefuseInTheSameWords) {
   auto parts = members.parts;
   const auto sum = [&] { communicator.all_reduce(ReduceOp::kSum, parts); };
   const auto expect = [&](auto&& call, const std::string& words) {
-    EXPECT_THAT(words_of(call), ::testing::HasSubstr(words));
+    EXPECT_THAT(text_of_error<Error>(call), ::testing::HasSubstr(words));
     parts = members.parts;
   };
   parts[1].output.count = 3;
@@ -365,7 +356,8 @@ TEST_F(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
   Communicator& communicator = *members.communicator;
   auto parts = members.parts;
   const auto expect_refusal = [&](auto&& call) {
-    EXPECT_THAT(words_of(call), ::testing::HasSubstr("the memory of two parts overlaps"));
+    EXPECT_THAT(text_of_error<Error>(call),
+                ::testing::HasSubstr("the memory of two parts overlaps"));
     parts = members.parts;
   };
   const auto sum = [&] { communicator.all_reduce(ReduceOp::kSum, parts); };
