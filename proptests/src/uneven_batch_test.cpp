@@ -11,7 +11,6 @@
 #include <functional>
 #include <set>
 #include <sstream>
-#include <string>
 #include <vector>
 
 namespace belfry::testing::uneven_batch_test {

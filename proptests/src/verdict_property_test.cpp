@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <string>
-
 namespace belfry::testing::verdict_property_test {
 namespace {
 

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace belfry::testing::carrier_props {
 namespace {

@@ -21,10 +21,6 @@ class TransactionProps : public Property {};
 
 constexpr std::size_t kLength = 4;
 
-Tensor<float> tensor_of(const Row& row) {
-  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
-}
-
 /// A variable of each kind, with values for all replicas.
 struct Variables {
   Variables(Strategy& owner, std::uint64_t from) : strategy(owner), seed(from) {

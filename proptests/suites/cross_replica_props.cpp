@@ -21,10 +21,6 @@ Row row_of(std::uint64_t seed, int replica, int length) {
   return values_of<float>({Pattern::kRandom, seed}, replica, static_cast<std::size_t>(length));
 }
 
-Tensor<float> tensor_of(const Row& row) {
-  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
-}
-
 TEST_F(CrossReplica, BroadcastPutsTheSameBitsEverywhere) {
   testing::asserts("SEM-114");
   holds([this](const BackendRequest& request, std::uint16_t seed) {

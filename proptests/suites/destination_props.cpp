@@ -9,7 +9,6 @@
 #include "suites/reduce_oracle.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,10 +33,6 @@ Row expected_row(ReduceOp op, std::uint64_t seed, int replicas) {
   std::vector<Row> rows;
   for (int id = 0; id < replicas; ++id) rows.push_back(row_of(seed, id));
   return expected_reduction(op, rows);
-}
-
-Tensor<float> tensor_of(const Row& row) {
-  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
 }
 
 void check_placed(Backend& backend, const MirroredOn<Tensor<float>>& value,

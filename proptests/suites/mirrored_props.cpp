@@ -30,10 +30,6 @@ std::vector<Row> rows_of(int replicas, std::uint64_t seed) {
   return rows;
 }
 
-Tensor<float> tensor_of(const Row& row) {
-  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
-}
-
 const Row& on_host(const Row& component) { return component; }
 Row on_host(const Tensor<float>& component) { return component.to_host(); }
 

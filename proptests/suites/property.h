@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -127,6 +128,10 @@ class Bench {
 
 /// Reduces a tensor, for properties with all their own data on the host.
 void meet_with_a_tensor(ReplicaContext& replica);
+
+inline Tensor<float> tensor_of(const std::vector<float>& row) {
+  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
+}
 
 /// `count` devices on the backend's default schedule.
 BackendRequest devices(int count);

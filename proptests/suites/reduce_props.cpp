@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace belfry::testing::reduce_props {

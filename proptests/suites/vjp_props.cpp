@@ -10,7 +10,6 @@
 #include "suites/property.h"
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace belfry::testing::vjp_props {

@@ -10,7 +10,6 @@
 #include "suites/sum_in_order.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>

@@ -11,7 +11,6 @@
 
 #include <optional>
 #include <ostream>
-#include <tuple>
 #include <utility>
 
 namespace belfry::testing {

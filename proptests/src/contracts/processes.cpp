@@ -15,12 +15,10 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace belfry::testing {
 namespace {

@@ -12,11 +12,8 @@
 #include "suites/reduce_oracle.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace belfry::testing::crossed {

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
 namespace belfry::testing {
 
