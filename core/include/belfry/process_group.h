@@ -88,7 +88,7 @@ std::string text_of(const CallNames::Name& name, const std::string& otherwise);
 
 }  // namespace detail
 
-/// What a process gets from `ProcessGroup::fold`: the result, or the bytes of all processes.
+/// The outcome of `ProcessGroup::fold`: the result, or the bytes of all processes.
 struct FoldedBytes {
   /// The result of the fold; null if the fold made nothing of the bytes.
   std::shared_ptr<const std::vector<std::byte>> result{};

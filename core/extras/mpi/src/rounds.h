@@ -53,7 +53,7 @@ class Rounds {
   /// The values of all processes, in order of rank. `call` is compared, the lengths are not.
   /// Throws: the errors of ProcessGroup.
   std::vector<belfry::detail::Bytes> meet(Call call, std::span<const std::byte> value);
-  /// The result of `fold` for the values, in this process.
+  /// The result of `fold` from the values; all values if `fold` makes nothing of the values.
   FoldedBytes meet_to_fold(Call call, std::span<const std::byte> value, ProcessGroup::Fold fold);
   /// A round for the parts of ProcessParts.
   bool exchange_parts(bool is_ready, std::span<const SentPart> sent,
