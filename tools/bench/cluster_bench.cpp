@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A simulated cluster of 100 hosts with 8 devices each, against 800 replicas in one process, in
-// processor time. The work is a round: a merge without data, or an all_reduce of a number on the
-// host. The program makes few and then many rounds; the difference counts, so that neither the
-// making of hosts, backends and strategies nor the end of a run does. `ours/base` says how many
-// times as long a replica's part of a round takes on the cluster.
+// Simulated clusters in processor time. The work is a round: a merge without data, or an all_reduce
+// of a number on the host or of a tensor of 256 floats. The program makes few and then many rounds;
+// the difference counts, so that neither the making of hosts, backends and strategies nor the end
+// of a run does. `ours/base` says how many times as long
+//
+// - a replica's part of a round takes on the cluster as in one process with all replicas;
+// - a host's part takes, in `..Alone`, as the round of a process with the replicas of the host
+// alone.
 
 #include "backend/testing/paired.h"
 #include "belfry/belfry.h"
@@ -19,6 +22,7 @@ namespace {
 
 constexpr int kFew = 2;
 constexpr int kMany = 22;
+constexpr int kManyAlone = 5002;        // A round of a single replica is short.
 constexpr std::size_t kRecords = 1024;  // Kept operations; all are hashed.
 
 void merge_nothing(ReplicaContext& replica) {
@@ -26,6 +30,10 @@ void merge_nothing(ReplicaContext& replica) {
 }
 void reduce_one(ReplicaContext& replica) {
   benchmark::DoNotOptimize(replica.all_reduce(ReduceOp::kSum, 1));
+}
+void reduce_tensor(ReplicaContext& replica) {
+  const auto own = Tensor<float>::full({256}, 1.0F);
+  benchmark::DoNotOptimize(replica.all_reduce(ReduceOp::kSum, own));
 }
 using Round = void (*)(ReplicaContext&);
 
@@ -53,36 +61,39 @@ double in_one_process(int replicas, Round round, int rounds) {
   });
 }
 
-// Seconds of a replica's part of a round.
+// Seconds of one of `shares` in a round, from a few and from `many` rounds.
 template <class Run>
-double of_round(const Run& run, int replicas) {
+double of_round(const Run& run, int many, int shares) {
   const double few = run(kFew);
-  return (run(kMany) - few) / (kMany - kFew) / replicas;
+  return (run(many) - few) / (many - kFew) / shares;
 }
 
-template <Round round>
+template <Round round, bool kAlone>
 void BM_Cluster(benchmark::State& state) {
   const auto hosts = static_cast<int>(state.range(0));
   const auto devices = static_cast<int>(state.range(1));
-  const int replicas = hosts * devices;
+  const int alone = kAlone ? devices : hosts * devices;
+  const auto ours = [&](int rounds) { return on_cluster(hosts, devices, round, rounds); };
+  const auto base = [&](int rounds) { return in_one_process(alone, round, rounds); };
   testing::report_ratio(
-      state,
-      [&] {
-        return of_round([&](int rounds) { return on_cluster(hosts, devices, round, rounds); },
-                        replicas);
-      },
-      [&] {
-        return of_round([&](int rounds) { return in_one_process(replicas, round, rounds); },
-                        replicas);
-      });
+      state, [&] { return of_round(ours, kMany, kAlone ? hosts : alone); },
+      [&] { return of_round(base, kAlone ? kManyAlone : kMany, kAlone ? 1 : alone); });
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"hosts", "devices"})->Args({100, 8})->Args({10, 8})->Args({2, 4});
+  benchmark->Args({4, 1})->Args({64, 1})->Args({256, 1})->UseManualTime()->Iterations(5);
+}
+void sizes_alone(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"hosts", "devices"})->Args({4, 1})->Args({64, 1})->Args({256, 1});
   benchmark->UseManualTime()->Iterations(5);
 }
-BENCHMARK(BM_Cluster<merge_nothing>)->Name("BM_Merge")->Apply(sizes);
-BENCHMARK(BM_Cluster<reduce_one>)->Name("BM_AllReduceOfANumber")->Apply(sizes);
+BENCHMARK(BM_Cluster<merge_nothing, false>)->Name("BM_Merge")->Apply(sizes);
+BENCHMARK(BM_Cluster<reduce_one, false>)->Name("BM_AllReduceOfANumber")->Apply(sizes);
+BENCHMARK(BM_Cluster<reduce_tensor, false>)->Name("BM_AllReduceOfATensor")->Apply(sizes);
+BENCHMARK(BM_Cluster<merge_nothing, true>)->Name("BM_MergeAlone")->Apply(sizes_alone);
+BENCHMARK(BM_Cluster<reduce_one, true>)->Name("BM_AllReduceOfANumberAlone")->Apply(sizes_alone);
+BENCHMARK(BM_Cluster<reduce_tensor, true>)->Name("BM_AllReduceOfATensorAlone")->Apply(sizes_alone);
 
 }  // namespace
 }  // namespace belfry
