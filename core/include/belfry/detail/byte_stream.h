@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,12 @@ class ByteWriter {
     return bytes_.data() + (bytes_.size() - count);
   }
 
+  /// Overwrites bytes that were written from `at` on.
+  template <class T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>)
+  void put_at(std::size_t at, const T& value) {
+    std::memcpy(bytes_.data() + at, &value, sizeof(value));
+  }
   /// Drops the bytes after the first `count`, and keeps the memory.
   void truncate(std::size_t count) { bytes_.resize(count); }
 

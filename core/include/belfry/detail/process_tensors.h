@@ -67,8 +67,8 @@ std::vector<const AnyTensor*> tensors_to_join(const StrategyCore& core,
   return tensors;
 }
 
-/// The values of all processes that a reduction combines.
-struct ReducedMessages {
+/// The values of all processes in an exchange.
+struct SentValues {
   std::vector<Bytes> bytes;          ///< Of each process.
   std::vector<ByteReader> messages;  ///< At the begin of each value, in `bytes`.
   /// The result of the fold, in place of messages; null without a result.
@@ -89,9 +89,9 @@ void write_to_reduce(ByteWriter& out, StrategyCore& core,
 /// Order: blocks the host until all processes have called, and until tensors that are sent are
 /// computed. Throws: exceptions of `write`, DeviceError, and then PeerFailedError in the other
 /// processes; as RoundMembers::exchange.
-ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
-                                   const std::vector<const AnyTensor*>& tensors,
-                                   FunctionRef<void(ByteWriter&, Elements)> write,
-                                   const ProcessGroup::Fold* fold = nullptr);
+SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
+                              const std::vector<const AnyTensor*>& tensors,
+                              FunctionRef<void(ByteWriter&, Elements)> write,
+                              const ProcessGroup::Fold* fold = nullptr);
 
 }  // namespace belfry::detail

@@ -118,11 +118,14 @@ T like_components([[maybe_unused]] const PerReplica<T>& value, [[maybe_unused]] 
 }
 
 /// The value with the components of this process, and those of other processes from their messages.
-/// `like` is replaced by each received value. Throws: as receive_present.
+/// `like` is replaced by each received value. A message that is read gives its memory back, so that
+/// long values are not here twice. Throws: as receive_present.
 template <class T>
 PerReplica<T> received_components(StrategyCore& core, const char* what, const PerReplica<T>& value,
-                                  const T& like, std::vector<ByteReader>& messages, CallSite site) {
-  Participants present = receive_present(core, messages, what, site);
+                                  const T& like, SentValues& sent, CallSite site) {
+  const RoundMembers& members = core.members();
+  Participants present = receive_present(core, sent.messages, what, site);
+  sent.bytes[static_cast<std::size_t>(members.rank())] = Bytes();
   const Placement place = core.placement(core.first_replica());
   ReplicaArray<T> all(present.count());
   for (int i = 0; i < present.count(); ++i) {
@@ -130,8 +133,9 @@ PerReplica<T> received_components(StrategyCore& core, const char* what, const Pe
     if (core.own().has(replica)) {
       all.emplace_back(value[replica]);
     } else {
-      const auto process = static_cast<std::size_t>(core.members().process_of(replica));
-      receive_value(messages[process], all.emplace_back(like), place);
+      const auto process = static_cast<std::size_t>(members.process_of(replica));
+      receive_value(sent.messages[process], all.emplace_back(like), place);
+      if (sent.messages[process].rest().empty()) sent.bytes[process] = Bytes();
     }
   }
   return PerReplica<T>(std::move(all), std::move(present));
@@ -158,9 +162,10 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
         send_value(out, value[replica]);
       }
     };
-    const std::vector<Bytes> sent = core.members().exchange(what, site, write);
-    std::vector<ByteReader> messages(sent.begin(), sent.end());
-    return received_components(core, what, value, *like, messages, site);
+    SentValues sent;
+    sent.bytes = core.members().exchange(what, site, write);
+    for (const Bytes& bytes : sent.bytes) sent.messages.emplace_back(bytes);
+    return received_components(core, what, value, *like, sent, site);
   }
 }
 
@@ -230,9 +235,8 @@ PerReplica<T> gather_components_to_reduce(StrategyCore& core, const char* what,
         send_value(out, value[replica], elements);
       }
     };
-    ReducedMessages sent =
-        exchange_to_reduce(core, what, site, tensors_to_join(core, value), write);
-    return received_components(core, what, value, *like, sent.messages, site);
+    SentValues sent = exchange_to_reduce(core, what, site, tensors_to_join(core, value), write);
+    return received_components(core, what, value, *like, sent, site);
   }
 }
 

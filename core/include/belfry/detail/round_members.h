@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -85,12 +86,14 @@ class RoundMembers {
   /// The same for a verb of all processes. Throws: also UnsupportedError (kUnsupported) if some
   /// process listens.
   std::vector<Bytes> exchange_of_all(const char* what, CallSite site, const Bytes& own);
-  /// The same while process 0 saves or reads a file, for which the others wait longer than for
-  /// anything else.
-  virtual std::vector<Bytes> exchange_about_file(const char* what, CallSite site, const Bytes& own);
+  /// The answer of process 0 in an exchange after its work on a file, for which the others wait
+  /// longer than for anything else. Order, Throws: as exchange.
+  virtual std::shared_ptr<const Bytes> answer_about_file(const char* what, CallSite site,
+                                                         Bytes answer);
   /// The messages if two processes differ; nothing if the messages of all processes that do not
   /// listen are equal. `write` is not called in a process alone. Order, Throws: as exchange.
-  std::vector<Bytes> exchange_to_compare(const char* what, CallSite site, WriteMessage write);
+  virtual std::vector<Bytes> exchange_to_compare(const char* what, CallSite site,
+                                                 WriteMessage write);
 
   // The processes that take part in the present run; the others listen. Known after the first
   // exchange of a run. Outside of runs no process listens.

@@ -179,7 +179,7 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
     send_parts(out, core, requests, present, elements);
   };
   // The place is empty: merges with equal tags meet at different lines.
-  ReducedMessages sent =
+  SentValues sent =
       exchange_to_reduce(core, "all_reduce", {}, tensors_of(core, requests, present), write, &fold);
   if (sent.folded != nullptr) return take_reduction(core, requests, present, *sent.folded);
   const RoundMembers& processes = core.members();

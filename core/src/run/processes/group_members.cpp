@@ -201,14 +201,19 @@ bool GroupMembers::agree_on_descriptions(const std::vector<Bytes>& descriptions,
 }
 
 std::vector<Bytes> GroupMembers::round(const Bytes& own, Describe describe) {
-  const ProcessMessage message{Kind::kRound, number_, "run", {}, 0, -1, own, true};
+  ProcessMessage message = head_of_round();
+  message.payload = own;
   return payloads_of(send(message, &describe));
+}
+
+ProcessMessage GroupMembers::head_of_round() const {
+  return {Kind::kRound, number_, "run", {}, 0, -1, {}, true};
 }
 
 void GroupMembers::begin_round(std::span<const std::byte> summary) {
   require_open({});
   if (round_head_ == 0) {
-    write_head(round_message_, {Kind::kRound, number_, "run", {}, 0, -1, {}, true});
+    write_head(round_message_, head_of_round());
     round_head_ = round_message_.bytes().size();
   }
   round_message_.truncate(round_head_);
@@ -218,7 +223,7 @@ void GroupMembers::begin_round(std::span<const std::byte> summary) {
 }
 
 std::vector<Bytes> GroupMembers::finish_round(const ProcessGroup::Fold* fold, Describe describe) {
-  const ProcessMessage head{Kind::kRound, number_, "run", {}, 0, -1, {}, true};
+  const auto head = [this] { return head_of_round(); };
   const Bytes& message = round_message_.bytes();
   const std::size_t values = round_head_ + round_summary_;
   const bool has_values = message.size() > values;
@@ -248,9 +253,11 @@ std::vector<Bytes> GroupMembers::exchange(const char* what, CallSite site, Write
 FoldedBytes GroupMembers::exchange_to_fold(const char* what, CallSite site, WriteMessage write,
                                            const ProcessGroup::Fold* fold) {
   const bool in_run = state_ == State::kRunning;
-  const ProcessMessage head{Kind::kValues, number_, what, site.file, site.line, -1, {}, in_run};
+  const auto head = [&]() -> ProcessMessage {
+    return {Kind::kValues, number_, what, site.file, site.line, -1, {}, in_run};
+  };
   ByteWriter message;
-  write_head(message, head);
+  write_head(message, head());
   const std::size_t begin = message.bytes().size();
   try {
     write(message);
@@ -265,7 +272,7 @@ FoldedBytes GroupMembers::exchange_to_fold(const char* what, CallSite site, Writ
 
 // Equal heads are those of one call: no process listens or fails. `head` is the number of equal
 // bytes; without a fold the process gathers.
-FoldedBytes GroupMembers::fold_payloads(const ProcessMessage& own,
+FoldedBytes GroupMembers::fold_payloads(FunctionRef<ProcessMessage()> own,
                                         std::span<const std::byte> message, std::size_t head,
                                         const ProcessGroup::Fold* fold, const Describe* describe) {
   const auto has_head = [&](std::span<const std::byte> other) {
@@ -298,15 +305,44 @@ FoldedBytes GroupMembers::fold_payloads(const ProcessMessage& own,
       other.erase(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(head));
     }
   } else {
-    sent.all = payloads_of(understand(own, std::move(sent.all), describe));
+    sent.all = payloads_of(understand(own(), std::move(sent.all), describe));
   }
   return sent;
 }
 
-std::vector<Bytes> GroupMembers::exchange_about_file(const char* what, CallSite site,
-                                                     const Bytes& own) {
+std::vector<Bytes> GroupMembers::exchange_to_compare(const char* what, CallSite site,
+                                                     WriteMessage write) {
+  const auto nothing_if_equal = [](std::span<const std::span<const std::byte>> messages) {
+    const bool are_equal = std::ranges::all_of(messages, [&](std::span<const std::byte> message) {
+      return same_bytes(message, messages.front());
+    });
+    return are_equal ? std::optional(Bytes()) : std::nullopt;
+  };
+  const ProcessGroup::Fold fold(nothing_if_equal);
+  std::vector<Bytes> all = exchange_to_fold(what, site, write, &fold).all;
+  if (all.empty()) return all;
+  const Bytes& first = all[static_cast<std::size_t>(first_speaker())];
+  const bool same = std::ranges::all_of(
+      all, [&](const Bytes& message) { return message.empty() || message == first; });
+  if (same) all.clear();
+  return all;
+}
+
+// An answer may be the contents of the file: a process has them twice at most.
+std::shared_ptr<const Bytes> GroupMembers::answer_about_file(const char* what, CallSite site,
+                                                             Bytes answer) {
   const ProcessGroup::FileWait wait(group_);
-  return exchange(what, site, own);
+  const auto write = [&answer](ByteWriter& out) {
+    out.add(answer.data(), answer.size());
+    answer = Bytes();
+  };
+  const auto answer_of_first = [](std::span<const std::span<const std::byte>> answers) {
+    return std::optional<Bytes>(std::in_place, answers.front().begin(), answers.front().end());
+  };
+  const ProcessGroup::Fold fold(answer_of_first);
+  FoldedBytes sent = exchange_to_fold(what, site, write, &fold);
+  if (sent.result != nullptr) return sent.result;
+  return std::make_shared<const Bytes>(std::move(sent.all.front()));
 }
 
 // In the exchange after a failure the failed process tells the reason.

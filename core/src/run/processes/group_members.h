@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,8 +71,10 @@ class GroupMembers final : public RoundMembers {
   /// `values_at()` on. Empty if a process with replicas in the run has sent no values.
   std::optional<FoldedBytes> take_values_of_round() { return std::exchange(round_values_, {}); }
   std::size_t values_at() const { return round_summary_; }
-  std::vector<Bytes> exchange_about_file(const char* what, CallSite site,
-                                         const Bytes& own) override;
+  std::vector<Bytes> exchange_to_compare(const char* what, CallSite site,
+                                         WriteMessage write) override;
+  std::shared_ptr<const Bytes> answer_about_file(const char* what, CallSite site,
+                                                 Bytes answer) override;
   /// The exchange of parts of the group; null if the group has none.
   ProcessParts* parts() const { return parts_; }
   /// Exchanges parts (SEM-220). `failure` is an exception of the work before the exchange, or null.
@@ -112,7 +115,8 @@ class GroupMembers final : public RoundMembers {
   // null if this process needs all values.
   std::vector<Bytes> finish_round(const ProcessGroup::Fold* fold, Describe describe);
   // Sends a message whose payload begins behind `head`.
-  FoldedBytes fold_payloads(const ProcessMessage& own, std::span<const std::byte> message,
+  ProcessMessage head_of_round() const;
+  FoldedBytes fold_payloads(FunctionRef<ProcessMessage()> own, std::span<const std::byte> message,
                             std::size_t head, const ProcessGroup::Fold* fold,
                             const Describe* describe);
   std::vector<ProcessMessage> send(const ProcessMessage& own, const Describe* describe = nullptr);

@@ -59,10 +59,11 @@ FoldedBytes GroupMembers::make(const Bytes& own, CallSite site) {
   const ProcessGroup::Fold fold(numbers);
   try {
     group_.name_call("a strategy", site);
-    const ProcessMessage head{ProcessMessage::Kind::kMake, number_, "a strategy", site.file,
-                              site.line};
+    const auto head = [&]() -> ProcessMessage {
+      return {ProcessMessage::Kind::kMake, number_, "a strategy", site.file, site.line};
+    };
     ByteWriter message;
-    write_head(message, head);
+    write_head(message, head());
     const std::size_t begin = message.bytes().size();
     message.add(own.data(), own.size());
     return fold_payloads(head, message.bytes(), begin, &fold, nullptr);

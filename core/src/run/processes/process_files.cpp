@@ -11,7 +11,10 @@
 #include "words/owned_file.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace belfry::detail {
@@ -51,12 +54,6 @@ bool name_one_path(const std::vector<std::optional<std::string>>& paths) {
                              "give all processes the same path", site);
 }
 
-Bytes bytes_of(const std::string& text) {
-  ByteWriter out;
-  out.text(text);
-  return out.bytes();
-}
-
 // The exchange at the beginning of work on a file. `contents` are for a listening process 0.
 void meet(StrategyCore& core, const char* what, const std::string& path,
           const std::string& contents, CallSite site) {
@@ -79,14 +76,11 @@ Bytes told_to_all(StrategyCore& core, CallSite site, const Work& work) {
   }
 }
 
-// The answer of process 0 in the exchange `what`, after its work on the file.
-Bytes await_file(StrategyCore& core, const char* what, const Bytes& answer, CallSite site) {
-  return core.members().exchange_about_file(what, site, answer).front();
-}
-
 Bytes read_file(StrategyCore& core, const std::string& path, CallSite site) {
   meet_owners(path, core.file_owners());
-  return bytes_of(TensorFile::read(path, site).contents(site));
+  const std::string contents = TensorFile::read(path, site).contents(site);
+  const auto* const begin = reinterpret_cast<const std::byte*>(contents.data());
+  return {begin, begin + contents.size()};
 }
 
 Bytes bytes_of(bool is_saved) {
@@ -105,10 +99,10 @@ bool save_once(StrategyCore& core, const TensorFile& file, const std::string& pa
     save.emplace(file, path, core.file_owners(), site);
     return Bytes();
   });
-  await_file(core, kFileBegun, {}, site);
-  const Bytes answer = told_to_all(core, site, [&] { return bytes_of(save->finish()); });
-  const Bytes answer_of_first = await_file(core, kFileDone, answer, site);
-  return ByteReader(answer_of_first).get<bool>();
+  core.members().answer_about_file(kFileBegun, site, {});
+  Bytes answer = told_to_all(core, site, [&] { return bytes_of(save->finish()); });
+  return ByteReader(*core.members().answer_about_file(kFileDone, site, std::move(answer)))
+      .get<bool>();
 }
 
 }  // namespace
@@ -130,9 +124,10 @@ TensorFile read_by_first_process(StrategyCore& core, const std::string& path, Ca
     return TensorFile::read(path, site);
   }
   meet(core, kReadFile, path, {}, site);
-  const Bytes own = told_to_all(core, site, [&] { return read_file(core, path, site); });
-  const Bytes sent = await_file(core, kFileDone, own, site);
-  return TensorFile::parse(ByteReader(sent).text(), path, site);
+  Bytes own = told_to_all(core, site, [&] { return read_file(core, path, site); });
+  const auto sent = core.members().answer_about_file(kFileDone, site, std::move(own));
+  const std::string_view contents(reinterpret_cast<const char*>(sent->data()), sent->size());
+  return TensorFile::parse(contents, path, site);
 }
 
 struct ListenersFiles::Save {

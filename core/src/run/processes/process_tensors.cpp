@@ -155,9 +155,9 @@ void write_to_reduce(ByteWriter& out, StrategyCore& core,
 
 // All processes see the same transports, and draw the same conclusion. If the processes differ, or
 // if the devices cannot be joined, elements are missing: a second exchange has all elements.
-ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
-                                   const std::vector<const AnyTensor*>& tensors, Write write,
-                                   const ProcessGroup::Fold* fold) {
+SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
+                              const std::vector<const AnyTensor*>& tensors, Write write,
+                              const ProcessGroup::Fold* fold) {
   GroupMembers& processes = group_members(core);
   std::string transport = transport_of(core, tensors);
   // Only verbs with a fold send values with a round.
@@ -169,7 +169,7 @@ ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSit
       const auto message = [&](ByteWriter& out) { write_message(out, transport, write); };
       sent = processes.exchange_to_fold(what, site, message, step_tap == nullptr ? fold : nullptr);
     }
-    ReducedMessages all;
+    SentValues all;
     all.bytes = std::move(sent->all);
     all.folded = std::move(sent->result);
     if (all.folded != nullptr) return all;

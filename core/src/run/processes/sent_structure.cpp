@@ -12,27 +12,28 @@
 namespace belfry::detail {
 
 void send_structure(ByteWriter& out, const AllReduceRequest& request) {
-  ByteWriter structure;
-  structure.put(request.op);
-  structure.text(request.site.file);
-  structure.put(request.site.line);
+  const std::size_t length = out.bytes().size();
+  out.put(std::uint64_t{0});
+  const std::size_t begin = out.bytes().size();
+  out.put(request.op);
+  out.text(request.site.file);
+  out.put(request.site.line);
   const std::vector<LeafDescription> leaves = request.describe(request.value);
-  structure.put(static_cast<std::uint64_t>(leaves.size()));
+  out.put(static_cast<std::uint64_t>(leaves.size()));
   for (const LeafDescription& leaf : leaves) {
-    structure.text(leaf.path);
-    structure.text(leaf.type);
+    out.text(leaf.path);
+    out.text(leaf.type);
   }
-  structure.put(static_cast<std::uint64_t>(request.leaves.size()));
+  out.put(static_cast<std::uint64_t>(request.leaves.size()));
   for (const LeafRef& leaf : request.leaves) {
-    structure.put(leaf.tensor != nullptr);
+    out.put(leaf.tensor != nullptr);
     if (leaf.tensor != nullptr) continue;
-    structure.put(leaf.dtype);
-    structure.text(leaf.own == nullptr ? std::string() : name_of(*leaf.own));
-    structure.put(static_cast<std::uint64_t>(leaf.count));
-    structure.put(static_cast<std::uint64_t>(leaf.bytes()));
+    out.put(leaf.dtype);
+    out.text(leaf.own == nullptr ? std::string() : name_of(*leaf.own));
+    out.put(static_cast<std::uint64_t>(leaf.count));
+    out.put(static_cast<std::uint64_t>(leaf.bytes()));
   }
-  out.put(static_cast<std::uint64_t>(structure.bytes().size()));
-  out.add(structure.bytes().data(), structure.bytes().size());
+  out.put_at(length, static_cast<std::uint64_t>(out.bytes().size() - begin));
 }
 
 SentStructure::SentStructure(std::span<const std::byte> sent, const OwnTypes& types) : bytes(sent) {
