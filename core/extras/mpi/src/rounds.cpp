@@ -24,6 +24,13 @@ int answer(int (*question)(MPI_Comm, int*), MPI_Comm communicator) {
   return number;
 }
 
+// Rounds of merges without data have an empty result, which needs no memory.
+std::shared_ptr<const Bytes> shared(Bytes bytes) {
+  static const Bytes nothing;
+  if (bytes.empty()) return {std::shared_ptr<const Bytes>(), &nothing};
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
 }  // namespace
 
 Rounds::Rounds(MPI_Comm communicator, Deadline deadline, Deadline file_deadline,
@@ -62,19 +69,18 @@ FoldedBytes Rounds::meet_to_fold(Call call, std::span<const std::byte> value,
   return noting_loss([&] {
     begin_round(call, value);
     FoldedBytes folded;
-    std::vector<std::span<const std::byte>> values;
-    values.reserve(peers_.size());
+    to_fold_.clear();
     const bool are_in_slots = all_are_short(value);
     if (are_in_slots) {
       for (int process = 0; process < size(); ++process) {
-        values.push_back(process == rank_ ? value : slots_->first(process));
+        to_fold_.push_back(process == rank_ ? value : slots_->first(process));
       }
     } else {
       folded.all = rest_of_round(value);
-      values.assign(folded.all.begin(), folded.all.end());
+      to_fold_.assign(folded.all.begin(), folded.all.end());
     }
-    if (std::optional<Bytes> result = fold(values)) {
-      folded = {.result = std::make_shared<const Bytes>(*std::move(result))};
+    if (std::optional<Bytes> result = fold(to_fold_)) {
+      folded = {.result = shared(*std::move(result))};
       release_slots();
     } else if (are_in_slots) {
       folded.all = values_of_round(value);

@@ -133,7 +133,8 @@ class Rounds {
   bool waits_for_file_ = false;
   std::size_t piece_bytes_;
   int rank_ = 0;
-  std::vector<Peer> peers_;  // By rank; this process's own is unused.
+  std::vector<Peer> peers_;                          // By rank; this process's own is unused.
+  std::vector<std::span<const std::byte>> to_fold_;  // Keeps its memory from round to round.
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<RoundSlots> slots_;
   std::unique_ptr<Liveness> liveness_;
