@@ -7,6 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
 #include "belfry/strategies.h"
+#include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/each_place.h"
 #include "run/testing/error_of_test.h"
