@@ -3,6 +3,7 @@
 
 #include "belfry/error.h"
 
+#include "words/report_of_test.h"
 #include "words/with_report.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,12 @@
 
 namespace belfry::error_test {
 namespace {
+
+TEST(ErrorCode, PrintsThreeDigits) {
+  EXPECT_EQ(to_string(ErrorCode::kWrongContext), "BF-001");
+  EXPECT_EQ(to_string(ErrorCode::kMergeMissing), "BF-010");
+  EXPECT_EQ(to_string(ErrorCode::kInternal), "BF-099");
+}
 
 ReplicaReport waits(int replica, CallSite site, std::string what) {
   return {.replica_id = replica, .site = site, .what = std::move(what), .exception = {}};
@@ -153,13 +160,10 @@ TEST(Error, TheDescriptionEndsWithTheSchedule) {
 
 TEST(Error, CheckThrowsWhenItsConditionIsFalse) {
   EXPECT_NO_THROW(check(true, "fine"));
-  try {
-    check(false, "the round is negative");
-    FAIL();
-  } catch (const InternalError& error) {
-    EXPECT_EQ(error.report().summary, "the round is negative");
-    EXPECT_EQ(error.report().site.line, __LINE__ - 4);
-  }
+  const ErrorReport report = report_of([] { check(false, "the round is negative"); });
+  EXPECT_EQ(report.code, ErrorCode::kInternal);
+  EXPECT_EQ(report.summary, "the round is negative");
+  EXPECT_EQ(report.site.line, __LINE__ - 3);
 }
 
 TEST(ReplicaCancelled, IsNoStdException) {

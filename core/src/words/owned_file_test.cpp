@@ -247,44 +247,19 @@ TEST(OwnedFile, IsNotReplacedByAJobThatWasOvertaken) {
   }
 }
 
-// A save in another process. The signal is raised before call `number` of the system.
-pid_t save_in_child(const fs::path& path, Job& job, int number, int signal) {
+// A save in another process, which is killed before call `number` of the system.
+pid_t save_in_child(const fs::path& path, Job& job, int number) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  StoppingCalls stopping(number, [&] { return ::raise(signal) != 0; });
-  const std::string end = job.save(path, "2", stopping.calls());
-  ::_exit(!stopping.has_stopped() ? 2 : end == "saved" ? 1 : 0);
+  StoppingCalls stopping(number, [] { return ::raise(SIGKILL) != 0; });
+  job.save(path, "2", stopping.calls());
+  ::_exit(0);
 }
 
 int status_of(pid_t child) {
   int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
   return status;
-}
-
-TEST(OwnedFile, IsNotReplacedByAProcessThatWasSuspended) {
-  testing::asserts("SEM-138");
-  const TemporaryFolder folder;
-  for (int number = 0;; ++number) {
-    SCOPED_TRACE("call " + std::to_string(number));
-    Job old{"old" + std::to_string(number)};
-    ASSERT_EQ(old.save(folder / "a", "1"), "saved");
-    const pid_t child = save_in_child(folder / "a", old, number, SIGSTOP);
-    ASSERT_GT(child, 0);
-    const int stopped = status_of(child);
-    if (!WIFSTOPPED(stopped)) {
-      EXPECT_EQ(WEXITSTATUS(stopped), 2);
-      EXPECT_GT(number, 10);
-      break;
-    }
-    Job next{"next" + std::to_string(number)};
-    EXPECT_EQ(next.save(folder / "a", "30"), "saved");
-    ::kill(child, SIGCONT);
-    EXPECT_TRUE(WIFEXITED(status_of(child)));
-    EXPECT_EQ(folder.text("a"), "30");
-    EXPECT_EQ(next.save(folder / "a", "31"), "saved");
-    EXPECT_THAT(folder.names(), ElementsAre(owner_file(next.id), "a"));
-  }
 }
 
 // The next save, of any job, removes the new file of a killed process.
@@ -294,7 +269,7 @@ TEST(OwnedFile, HasNoLeftoversOfKilledJobs) {
   for (int number = 0;; ++number) {
     SCOPED_TRACE("call " + std::to_string(number));
     Job old{"old" + std::to_string(number)};
-    const pid_t child = save_in_child(folder / "a", old, number, SIGKILL);
+    const pid_t child = save_in_child(folder / "a", old, number);
     ASSERT_GT(child, 0);
     if (!WIFSIGNALED(status_of(child))) break;
     Job next{"next" + std::to_string(number)};

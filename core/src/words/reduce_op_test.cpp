@@ -4,6 +4,7 @@
 #include "belfry/detail/reductions/reduce_op.h"
 
 #include "belfry/error.h"
+#include "words/report_of_test.h"
 
 #include <gtest/gtest.h>
 
@@ -23,13 +24,9 @@ TEST(ReduceOp, IsParsedInAnyCaseOfLetters) {
 
 TEST(ReduceOp, UnknownNamesAreRefused) {
   for (const char* name : {"", "max", "sums", " sum", "average"}) {
-    try {
-      parse_reduce_op(name);
-      ADD_FAILURE() << '"' << name << "\" was taken";
-    } catch (const InvalidArgumentError& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-      EXPECT_NE(std::string(error.what()).find('"' + std::string(name) + '"'), std::string::npos);
-    }
+    const ErrorReport report = report_of([&] { parse_reduce_op(name); });
+    EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(to_string(report).find('"' + std::string(name) + '"'), std::string::npos);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "belfry/shape.h"
 
 #include "belfry/error.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,22 +67,14 @@ TEST(Shape, HoldsUpTo63BitsOfElements) {
 }
 
 TEST(Shape, BadExtentsAndAxesAreNamed) {
-  try {
-    Shape{2, -3};
-    FAIL();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kShape);
-    EXPECT_EQ(error.report().summary, "shape [2,-3]: an extent is negative");
-    EXPECT_EQ(error.report().site.line, __LINE__ - 5);
-    EXPECT_EQ(error.report().hint, "write out every extent: -1 is not computed from the others");
-  }
-  try {
-    (void)Shape{2, 3}.extent(2);
-    FAIL();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.report().summary, "shape [2,3] has no axis 2");
-    EXPECT_EQ(error.report().hint, "axes are 0 to 1, or -1 for the last");
-  }
+  const ErrorReport negative = report_of([] { Shape{2, -3}; });
+  EXPECT_EQ(negative.code, ErrorCode::kShape);
+  EXPECT_EQ(negative.summary, "shape [2,-3]: an extent is negative");
+  EXPECT_EQ(negative.site.line, __LINE__ - 3);
+  EXPECT_EQ(negative.hint, "write out every extent: -1 is not computed from the others");
+  const ErrorReport absent = report_of([] { (void)Shape{2, 3}.extent(2); });
+  EXPECT_EQ(absent.summary, "shape [2,3] has no axis 2");
+  EXPECT_EQ(absent.hint, "axes are 0 to 1, or -1 for the last");
   EXPECT_THROW((void)(Shape{2, 3}.extent(-3)), InvalidArgumentError);
   EXPECT_THROW((void)Shape().extent(0), InvalidArgumentError);
 }
