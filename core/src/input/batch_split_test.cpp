@@ -7,6 +7,7 @@
 #include "belfry/error.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,6 @@
 namespace belfry::batch_split_test {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Ints = std::vector<int>;
 using Shares = std::vector<std::optional<Ints>>;  // Of a step; empty: the replica is masked.
@@ -136,18 +136,6 @@ TEST(BatchSplits, EachBatchIsCutByItself) {
             (Steps{full, Shares{Ints{8, 9, 10}, Ints{11, 12, 13}}}));
 }
 
-// 5 rows over 4 replicas: even sizes are 2, 1, 1 and 1; parts of 2 leave the last replica none.
-TEST(BatchSplits, EachBatchMayLeaveReplicasWithoutRows) {
-  HostBackend backend(4);
-  MirroredStrategy strategy(backend);
-  EXPECT_EQ(steps_of(strategy, {.rows = 10, .batch = 5, .replicas = 4}),
-            (Steps{Shares{Ints{0, 1}, Ints{2, 3}, Ints{4}, Ints{}},
-                   Shares{Ints{5, 6}, Ints{7, 8}, Ints{9}, Ints{}}}));
-  EXPECT_EQ(steps_of(strategy,
-                     {.rows = 5, .batch = 5, .replicas = 4, .policy = EndOfData::kMaskReplicas}),
-            (Steps{Shares{Ints{0, 1}, Ints{2, 3}, Ints{4}, std::nullopt}}));
-}
-
 // The first batch has four parts of a row; worker 0 takes the parts 0 and 2.
 TEST(BatchSplits, WorkersTakeTurnsWithTheParts) {
   testing::asserts("SEM-142");
@@ -161,32 +149,16 @@ TEST(BatchSplits, WorkersTakeTurnsWithTheParts) {
   EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{1}, Ints{3}}}));
 }
 
-TEST(BatchSplits, MatchTheSecondImplementationOnASingleWorker) {
-  for (int replicas = 1; replicas <= 8; ++replicas) {
+TEST(BatchSplits, MatchTheSecondImplementation) {
+  for (int replicas = 1; replicas <= 4; ++replicas) {
     HostBackend backend(replicas);
     MirroredStrategy strategy(backend);
-    for (int batch = 1; batch <= 24; ++batch) {
-      for (int rest = 0; rest < batch; ++rest) {
-        for (const EndOfData policy : kPolicies) {
-          const SplitCase one{
-              .rows = 2 * batch + rest, .batch = batch, .replicas = replicas, .policy = policy};
-          ASSERT_EQ(steps_of(strategy, one), expected_steps(one)) << one;
-        }
-      }
-    }
-  }
-}
-
-TEST(BatchSplits, MatchTheSecondImplementationOnSeveralWorkers) {
-  for (int replicas = 1; replicas <= 3; ++replicas) {
-    HostBackend backend(replicas);
-    MirroredStrategy strategy(backend);
-    for (int number = 0; number < 3 * 14 * 14; ++number) {
-      const int batch = 1 + number / 3 % 14;
-      SplitCase one{.rows = 2 * batch + number / 42 % batch,
+    for (int number = 0; number < 4 * 14 * 14; ++number) {
+      const int batch = 1 + number / 4 % 14;
+      SplitCase one{.rows = 2 * batch + number / 56 % batch,
                     .batch = batch,
                     .replicas = replicas,
-                    .workers = 2 + number % 3};
+                    .workers = 1 + number % 4};
       for (one.worker = 0; one.worker < one.workers; ++one.worker) {
         for (const EndOfData policy : kPolicies) {
           one.policy = policy;
@@ -215,27 +187,22 @@ TEST(BatchSplits, NeedNoSize) {
              .num_workers = 2,
              .worker = 1,
              .split = BatchSplit::kEachBatch};
-  try {
+  const auto read = [&] {
     for (const auto& step : strategy.distribute_dataset(uneven, options)) EXPECT_TRUE(step.has(0));
-    FAIL() << "no error";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.report().summary,
-              "a batch of 1 leaves worker 1 without examples, and it is not the last one");
-  }
+  };
+  EXPECT_EQ(report_of(read).summary,
+            "a batch of 1 leaves worker 1 without examples, and it is not the last one");
 }
 
 void expect_refused(const DistributeOptions& options, const char* summary) {
   HostBackend backend(4);
   MirroredStrategy strategy(backend);
-  try {
-    strategy.distribute_dataset(Dataset<int>::range(10).batch(5), options);
-    FAIL() << "no error";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(error.report().summary, summary);
-    EXPECT_THAT(to_string(error.report().site), HasSubstr("batch_split_test.cpp:"));
-    EXPECT_FALSE(error.report().hint.empty());
-  }
+  const ErrorReport report =
+      report_of([&] { strategy.distribute_dataset(Dataset<int>::range(10).batch(5), options); });
+  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(report.summary, summary);
+  EXPECT_THAT(to_string(report.site), HasSubstr("batch_split_test.cpp:"));
+  EXPECT_FALSE(report.hint.empty());
 }
 
 TEST(BatchSplits, AreRefusedWhereTheyCannotBe) {
@@ -268,11 +235,6 @@ TEST(BatchSplits, AreNotForInputFunctions) {
           input, {.end_of_data = EndOfData::kMaskReplicas, .split = BatchSplit::kEachBatch}),
       InvalidArgumentError);
   EXPECT_EQ(calls, 0);
-}
-
-TEST(BatchSplits, HaveNames) {
-  EXPECT_EQ(to_string(BatchSplit::kEvenSizes), "even sizes");
-  EXPECT_EQ(to_string(BatchSplit::kEachBatch), "each batch");
 }
 
 }  // namespace

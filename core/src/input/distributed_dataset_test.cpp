@@ -7,6 +7,7 @@
 #include "belfry/error.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,55 +55,23 @@ TEST_F(DistributedDatasets, ShareOutGlobalBatchesInOrder) {
               ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}, Three{{7, 8, 9}, {10, 11}, {12, 13}}));
 }
 
-TEST_F(DistributedDatasets, DropAPartialStep) {
-  testing::asserts("SEM-96");
-  EXPECT_THAT(steps(batches(13, 7), {.end_of_data = EndOfData::kDropPartialStep}),
-              ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}));
-  EXPECT_THAT(steps(batches(6, 7), {.end_of_data = EndOfData::kDropPartialStep}), IsEmpty());
-}
-
-TEST_F(DistributedDatasets, PadAPartialStepWithEmptyBatches) {
-  testing::asserts("SEM-96");
-  EXPECT_THAT(steps(batches(11, 7), {.end_of_data = EndOfData::kPadWithEmpties}),
-              ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}, Three{{7, 8, 9}, {10}, {}}));
-}
-
-TEST_F(DistributedDatasets, MaskReplicasThatGetNothing) {
-  testing::asserts("SEM-96");
-  const auto all = steps(batches(11, 7), {.end_of_data = EndOfData::kMaskReplicas});
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0], (Three{{0, 1, 2}, {3, 4}, {5, 6}}));
-  EXPECT_EQ(all[1].size(), 3);
-  EXPECT_THAT(all[1], ElementsAre(Ints{7, 8, 9}, Ints{10}));
-  EXPECT_FALSE(all[1].has(2));
-}
-
 TEST_F(DistributedDatasets, AreNotReadInReplicas) {
   testing::asserts("SEM-97");
   const auto dataset =
       strategy_.distribute_dataset(batches(14, 7), {.end_of_data = EndOfData::kMaskReplicas});
-  try {
-    strategy_.run([&](ReplicaContext&) { std::ignore = dataset.begin(); });
-    FAIL() << "no error";
-  } catch (const ContextError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kWrongContext);
-    ASSERT_EQ(error.report().replicas.size(), 1U);
-    EXPECT_EQ(error.report().replicas[0].what, "asked for it");
-  }
+  const ErrorReport report =
+      report_of([&] { strategy_.run([&](ReplicaContext&) { std::ignore = dataset.begin(); }); });
+  EXPECT_EQ(report.code, ErrorCode::kWrongContext);
+  ASSERT_EQ(report.replicas.size(), 1U);
+  EXPECT_EQ(report.replicas[0].what, "asked for it");
 }
 
 TEST_F(DistributedDatasets, GlobalBatchesMayBeSmallerThanTheReplicas) {
-  const auto all = steps(batches(4, 2), {.end_of_data = EndOfData::kMaskReplicas});
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_THAT(all[1], ElementsAre(Ints{2}, Ints{3}));
+  testing::asserts("SEM-96");
   EXPECT_THAT(steps(batches(4, 2), {.end_of_data = EndOfData::kPadWithEmpties}),
               ElementsAre(Three{{0}, {1}, {}}, Three{{2}, {3}, {}}));
-  try {
-    steps(batches(4, 2), {.end_of_data = EndOfData::kDropPartialStep});
-    FAIL() << "no error";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.report().summary, "a global batch of 2 is too small for 3 replicas");
-  }
+  const auto drop = [&] { steps(batches(4, 2), {.end_of_data = EndOfData::kDropPartialStep}); };
+  EXPECT_EQ(report_of(drop).summary, "a global batch of 2 is too small for 3 replicas");
 }
 
 TEST_F(DistributedDatasets, CutBatchesOfUnknownSizeIntoEqualParts) {
@@ -113,12 +82,9 @@ TEST_F(DistributedDatasets, CutBatchesOfUnknownSizeIntoEqualParts) {
   EXPECT_THAT(masked[0], ElementsAre(Ints{1, 2, 3}, Ints{4, 5, 6}, Ints{7}));
   EXPECT_THAT(masked[1], ElementsAre(Ints{8}, Ints{9}));
   EXPECT_THAT(masked[2], ElementsAre(Ints{10}));
-  try {
-    steps(unknown, {.end_of_data = EndOfData::kDropPartialStep});
-    FAIL() << "no error";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("a batch of 2 leaves some of 3 replicas without examples"));
-  }
+  const auto drop = [&] { steps(unknown, {.end_of_data = EndOfData::kDropPartialStep}); };
+  EXPECT_THAT(report_of(drop).summary,
+              HasSubstr("a batch of 2 leaves some of 3 replicas without examples"));
   EXPECT_EQ(steps(unknown.take(2), {.end_of_data = EndOfData::kDropPartialStep}).size(), 1U);
   EXPECT_THAT(steps(Dataset<Ints>::from({{}, {}}), {.end_of_data = EndOfData::kPadWithEmpties}),
               IsEmpty());
@@ -144,40 +110,14 @@ TEST_F(DistributedDatasets, LetEveryReplicaTakeElements) {
 TEST_F(DistributedDatasets, AskForAChoiceAtTheEndOfTheData) {
   DistributeOptions options{};
   options.prefetch = 1;
-  try {
-    steps(batches(4, 2), options);
-    FAIL() << "no error";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("nothing says what happens to a partial step"));
-  }
+  EXPECT_THAT(report_of([&] { steps(batches(4, 2), options); }).summary,
+              HasSubstr("nothing says what happens to a partial step"));
   options.end_of_data = EndOfData::kMaskReplicas;
   options.prefetch = -1;
   EXPECT_THROW(steps(batches(4, 2), options), InvalidArgumentError);
   options.prefetch = 0;
   options.worker = 1;
   EXPECT_THROW(steps(batches(4, 2), options), InvalidArgumentError);
-}
-
-TEST_F(DistributedDatasets, PutTensorsOnTheReplicasDevices) {
-  testing::asserts("SEM-97");
-  const auto images = Dataset<int>::range(7).map(
-      [](int i) { return std::pair(Tensor<float>::full({2}, static_cast<float>(i)), i); });
-  for (const int prefetch : {0, 1, 5}) {
-    int seen = 0;
-    for (const auto& step : strategy_.distribute_dataset(
-             images.batch(4), {.end_of_data = EndOfData::kPadWithEmpties, .prefetch = prefetch})) {
-      for (int replica = 0; replica < 3; ++replica) {
-        const auto& [tensor, numbers] = step[replica];
-        EXPECT_EQ(tensor.placement(), strategy_.placement(replica));
-        EXPECT_EQ(tensor.shape(), (Shape{static_cast<std::int64_t>(numbers.size()), 2}));
-        std::vector<float> expected;
-        for (const int number : numbers) expected.insert(expected.end(), 2, float(number));
-        EXPECT_EQ(tensor.to_host(), expected);
-        for (const int number : numbers) EXPECT_EQ(number, seen++);
-      }
-    }
-    EXPECT_EQ(seen, 7);
-  }
 }
 
 // No nest, since a file's name is no leaf; batches all the same.
@@ -314,20 +254,6 @@ TEST_F(DistributedDatasets, ComeFromFunctionsThatReturnTheNextElement) {
     sizes.push_back(static_cast<int>(some.end() - some.begin()));
   }
   EXPECT_THAT(sizes, ElementsAre(3, 2));
-}
-
-TEST_F(DistributedDatasets, ValuesComeFromAFunctionOfEachReplica) {
-  const auto values = strategy_.distribute_values_from_function([](const ValueContext& context) {
-    return std::pair(10 * context.replica_id + context.num_replicas_in_sync,
-                     Tensor<float>::zeros({1}).placement().device);
-  });
-  EXPECT_THAT(values, ElementsAre(std::pair(3, 0), std::pair(13, 1), std::pair(23, 2)));
-}
-
-TEST(EndOfDataPolicies, HaveNames) {
-  EXPECT_EQ(to_string(EndOfData::kDropPartialStep), "drop partial step");
-  EXPECT_EQ(to_string(EndOfData::kPadWithEmpties), "pad with empties");
-  EXPECT_EQ(to_string(EndOfData::kMaskReplicas), "mask replicas");
 }
 
 TEST_F(DistributedDatasets, StartInsideTheirStrategy) {

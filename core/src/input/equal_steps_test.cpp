@@ -7,6 +7,7 @@
 #include "belfry/error.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -134,19 +135,17 @@ std::string failure_of(const DistributeOptions& options, bool is_function) {
   HostBackend backend(2);
   MirroredStrategy strategy{backend};
   const auto data = Dataset<int>::range(8).batch(4);
-  try {
+  const ErrorReport report = report_of([&] {
     if (is_function) {
       strategy.distribute_datasets_from_function([&](const InputContext&) { return data; }, options,
                                                  {"train.cc", 5});
     } else {
       strategy.distribute_dataset(data, options, {"train.cc", 5});
     }
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(to_string(error.report().site), "train.cc:5");
-    return error.report().summary;
-  }
-  return "no error";
+  });
+  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(to_string(report.site), "train.cc:5");
+  return report.summary;
 }
 
 TEST(EqualSteps, AreRefusedWhereWorkersWouldHaveToKnowEachOther) {

@@ -54,15 +54,6 @@ TEST(Rebatching, EndsWithTheBatchThatFallsShort) {
   EXPECT_THAT(two_and_none(1, Remainder::kDrop), ElementsAre());
 }
 
-// A size of 0 reads nothing: the end of the rows is still unknown.
-TEST(Rebatching, EndsAfterTheSizesOfZeroThatFollowAFullBatch) {
-  EXPECT_THAT(rebatched(2, 2, {2, 0, 0, 1}, Remainder::kKeep),
-              ElementsAre(Ints{0, 1}, Ints{}, Ints{}));
-  EXPECT_THAT(rebatched(3, 2, {2, 0, 0, 1}, Remainder::kKeep),
-              ElementsAre(Ints{0, 1}, Ints{}, Ints{}, Ints{2}));
-  EXPECT_THAT(rebatched(2, 2, {0, 2}, Remainder::kDrop), ElementsAre(Ints{}, Ints{0, 1}, Ints{}));
-}
-
 // The rule, size by size, applied to a count of rows.
 std::vector<Ints> expected(int rows, const Sizes& sizes, Remainder remainder) {
   std::vector<Ints> batches;

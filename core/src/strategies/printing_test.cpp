@@ -139,7 +139,10 @@ TEST_F(Printing, OfChoices) {
   EXPECT_EQ(text_of(Aggregation::kOnlyFirst), "only-first");
   EXPECT_EQ(text_of(Synchronization::kOnRead), "on read");
   EXPECT_EQ(text_of(SumSplit::kDivide), "divide");
+  EXPECT_EQ(text_of(EndOfData::kDropPartialStep), "drop partial step");
+  EXPECT_EQ(text_of(EndOfData::kPadWithEmpties), "pad with empties");
   EXPECT_EQ(text_of(EndOfData::kMaskReplicas), "mask replicas");
+  EXPECT_EQ(text_of(BatchSplit::kEvenSizes), "even sizes");
   EXPECT_EQ(text_of(BatchSplit::kEachBatch), "each batch");
   EXPECT_EQ(text_of(ElementUse::kGlobalBatch), "global batch");
   EXPECT_EQ(text_of(ElementUse::kPerReplica), "per replica");
