@@ -10,6 +10,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
 #include "collectives/testing/counting_links.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,15 +49,6 @@ struct Fill {
 
 class ForeignTensor : public ::testing::Test {
  protected:
-  static ErrorReport report_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.report();
-    }
-    return {};
-  }
-
   HostBackend backend_{2};
   Placement on_{&backend_, 0};
 };
@@ -96,21 +88,6 @@ TEST_F(ForeignTensor, HasTheCurrentDevice) {
   EXPECT_EQ(mine, unchanged);
   EXPECT_EQ(code_of([&] { Tensor<std::int32_t>::over({2}, std::span(mine[0])); }),
             ErrorCode::kWrongContext);
-}
-
-// Reductions overwrite inputs with a single handle, and never memory of the program's own.
-TEST_F(ForeignTensor, KeepsItsValueInReductions) {
-  testing::asserts("SEM-181");
-  MirroredStrategy strategy(backend_);
-  std::array<float, 2> mine{1, 2};
-  const auto sums = strategy.run([&](ReplicaContext& replica) {
-    const auto id = static_cast<std::size_t>(replica.replica_id());
-    return replica
-        .all_reduce(ReduceOp::kSum, Tensor<float>::over({1}, std::span(mine).subspan(id, 1)))
-        .item();
-  });
-  EXPECT_EQ(sums[0], 3);
-  EXPECT_THAT(mine, ElementsAre(1, 2));
 }
 
 TEST_F(ForeignTensor, IsNotWrittenWhileASecondHandleSharesTheMemory) {

@@ -5,6 +5,7 @@
 #include "belfry/error.h"
 #include "belfry/tensor_file.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>  // before RapidCheck's
@@ -12,7 +13,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace belfry::tensor_file_format_test {
@@ -37,13 +41,10 @@ std::string entry(const std::string& dtype, const std::string& shape, const std:
 const std::string kOne = entry("U8", "[4]", "[0,4]");
 
 std::string verdict_on(const std::string& contents) {
-  try {
-    TensorFile::parse(contents, "w");
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFileFormat);
-    return error.report().summary;
-  }
-  return "read";
+  const ErrorReport report = report_of([&] { TensorFile::parse(contents, "w"); });
+  if (report.summary == "no error") return "read";
+  EXPECT_EQ(report.code, ErrorCode::kFileFormat);
+  return report.summary;
 }
 
 std::string verdict_on_writing(const TensorFile& file) {
@@ -85,6 +86,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Header{"Open", "{" + kOne, 4, "syntax error"},
                       Header{"CommaLast", "{" + kOne + ",}", 4, "syntax error"},
                       Header{"Comment", "{/**/}", 0, "byte 9: syntax error"},
+                      Header{"List", "[]", 0, "byte 8: expected '{'"},
+                      Header{"NoColon", "{\"a\" 1}", 0,
+                             "byte 13: syntax error while parsing object separator - unexpected "
+                             "number literal; expected ':'"},
+                      Header{"OpenName", "{\"a", 0, "missing closing quote"},
+                      Header{"BadEscape", "{\"a\\x\"", 0, "byte 12: syntax error"},
                       Header{"Deep", "{\"a\":" + std::string(100'000, '['), 0,
                              "byte 13: expected an object"}),
     [](const auto& info) { return std::string(info.param.name); });
@@ -143,6 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
         Header{"Fraction", "{" + entry("U8", "[4.0]", "[0,4]") + "}", 4, "a whole number"},
         Header{"Exponent", "{" + entry("U8", "[4e0]", "[0,4]") + "}", 4, "a whole number"},
         Header{"NoDouble", "{" + entry("U8", "[1e999]", "[0,4]") + "}", 4, "too large"},
+        Header{"ZeroInFront", "{" + entry("U8", "[04]", "[0,4]") + "}", 4, "syntax error"},
+        Header{"OtherMember", "{\"a\":{\"type\":\"U8\"}}", 0, "an array has no \"type\""},
         Header{"Negative", "{" + entry("U8", "[-4]", "[0,4]") + "}", 4, "not below 0"},
         Header{"MinusZero", "{" + entry("U8", "[-0]", "[0,0]") + "}", 0, "not below 0"},
         Header{"Large", "{" + entry("U8", "[9223372036854775808]", "[0,0]") + "}", 0, "too large"},
@@ -291,6 +300,93 @@ TEST(TensorFileFormat, WritesTheFileOfTheReferenceLibrary) {
       R"("b8":{"dtype":"U8","shape":[3],"data_offsets":[26,29]},)"
       R"("bo":{"dtype":"BOOL","shape":[1],"data_offsets":[29,30]}}    )";
   EXPECT_EQ(file.contents(), file_of(header) + std::string(30, '\0'));
+}
+
+TEST(TensorFile, IsReadWhateverTheOrderBlanksAndEscapes) {
+  const TensorFile file = TensorFile::parse(
+      file_of(
+          "{ \"x\\u00e9\\ud83d\\ude00\" : {\"data_offsets\":[2,4],\n\t\"shape\":[ 1 , 2 ],"
+          "\"dtype\":\"I8\"}, \"\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]} }  ",
+          4),
+      "w");
+  ASSERT_EQ(file.tensors.size(), 2U);
+  EXPECT_EQ(file.tensors.at("x\xC3\xA9\xF0\x9F\x98\x80").shape, Shape({1, 2}));
+  EXPECT_EQ(file.tensors.at("").dtype, DType::kBool);
+  EXPECT_TRUE(TensorFile::parse(file_of("{}"), "w").tensors.empty());
+}
+
+// The odd byte is at each place in turn.
+TEST(TensorFile, TakesNoBoolThatIsNeitherFalseNorTrue) {
+  const std::string header = "{" + entry("BOOL", "[3]", "[0,3]") + "}";
+  for (std::size_t odd = 0; odd <= 3; ++odd) {
+    std::string bools("\1\0\1", 3);
+    if (odd < 3) bools[odd] = odd == 1 ? '\xFF' : '\2';
+    TensorFile file;
+    file.tensors["a"] = {DType::kBool, Shape({3}), {}};
+    for (const char byte : bools) file.tensors["a"].bytes.push_back(static_cast<std::byte>(byte));
+    const std::string refusal = verdict_on(file_of(header) + bools);
+    if (odd == 3) {
+      EXPECT_EQ(refusal, "read");
+      EXPECT_EQ(verdict_on_writing(file), "written");
+      continue;
+    }
+    EXPECT_EQ(refusal, "w, byte " + std::to_string(8 + header.size() + odd) +
+                           ": a bool of \"a\" is the byte " + (odd == 1 ? "255" : "2"));
+    EXPECT_THROW(file.contents(), InvalidArgumentError);
+  }
+}
+
+rc::Gen<FileTensor> file_tensor() {
+  return rc::gen::map(
+      rc::gen::tuple(rc::gen::inRange(0, kNumDTypes),
+                     rc::gen::resize(3, rc::gen::container<std::vector<std::int64_t>>(
+                                            rc::gen::inRange<std::int64_t>(0, 4))),
+                     rc::gen::arbitrary<std::uint8_t>()),
+      [](const std::tuple<int, std::vector<std::int64_t>, std::uint8_t>& drawn) {
+        const auto& [dtype, extents, any] = drawn;
+        FileTensor tensor{static_cast<DType>(dtype), Shape(extents), {}};
+        const int fill = tensor.dtype == DType::kBool ? any % 2 : any;
+        tensor.bytes.assign(static_cast<std::size_t>(tensor.shape.count()) * size_of(tensor.dtype),
+                            static_cast<std::byte>(fill));
+        return tensor;
+      });
+}
+
+// Any text of one-byte characters, and some longer ones.
+rc::Gen<std::string> utf8() {
+  return rc::gen::map(rc::gen::arbitrary<std::string>(), [](std::string text) {
+    std::string valid;
+    for (const char c : text) {
+      const bool one_byte = static_cast<unsigned char>(c) < 0x80;
+      valid += one_byte ? std::string(1, c) : c % 2 == 0 ? "\xC3\xA9" : "\xF0\x9F\x98\x80";
+    }
+    return valid;
+  });
+}
+
+RC_GTEST_PROP(TensorFiles, AreReadAsTheyWereWritten, ()) {
+  TensorFile file;
+  for (const auto& name : *rc::gen::container<std::vector<std::string>>(utf8())) {
+    file.tensors[name] = *file_tensor();
+  }
+  file.notes = *rc::gen::container<std::map<std::string, std::string>>(utf8(), utf8());
+  RC_ASSERT(TensorFile::parse(file.contents(), "w") == file);
+}
+
+RC_GTEST_PROP(TensorFiles, DamagedFilesAreRefusedOrRead, (std::uint16_t where, char with)) {
+  TensorFile file;
+  file.tensors["a"] = *file_tensor();
+  file.tensors["b"] = *file_tensor();
+  std::string contents = file.contents();
+  contents[where % contents.size()] = with;
+  try {
+    const TensorFile again = TensorFile::parse(contents, "w");
+    RC_ASSERT(TensorFile::parse(again.contents(), "w") == again);
+  } catch (const InvalidArgumentError& error) {
+    RC_ASSERT(error.code() == ErrorCode::kFileFormat);
+  }
+  contents.resize(where % contents.size());
+  RC_ASSERT_THROWS_AS(TensorFile::parse(contents, "w"), InvalidArgumentError);
 }
 
 // The place of an array, read from the text of the header by hand.

@@ -84,21 +84,6 @@ TEST_F(TensorMatrix, ScatteredRowsAddUp) {
   EXPECT_THAT(before.to_host(), ElementsAre(1, 1, 1, 1));
 }
 
-TEST_F(TensorMatrix, RowsAreScatteredByEveryOperation) {
-  const auto after = [&](ScatterOp op) {
-    auto table = make({3, 2}, {8, 8, 8, 8, 8, 8});
-    scatter_rows(op, table, make<std::int32_t>({3}, {2, 0, 2}), make({3, 2}, {2, 4, 1, 2, 4, 16}));
-    return table.to_host();
-  };
-  EXPECT_THAT(after(ScatterOp::kAdd), ElementsAre(9, 10, 8, 8, 14, 28));
-  EXPECT_THAT(after(ScatterOp::kSubtract), ElementsAre(7, 6, 8, 8, 2, -12));
-  EXPECT_THAT(after(ScatterOp::kMultiply), ElementsAre(8, 16, 8, 8, 64, 512));
-  EXPECT_THAT(after(ScatterOp::kDivide), ElementsAre(8, 4, 8, 8, 1, .125));
-  EXPECT_THAT(after(ScatterOp::kMinimum), ElementsAre(1, 2, 8, 8, 2, 4));
-  EXPECT_THAT(after(ScatterOp::kMaximum), ElementsAre(8, 8, 8, 8, 8, 16));
-  EXPECT_THAT(after(ScatterOp::kSet), ElementsAre(1, 2, 8, 8, 4, 16));
-}
-
 TEST_F(TensorMatrix, FlagsCanOnlyBeReplaced) {
   const Placement here{&backend_, 0};
   auto flags = Tensor<bool>::full({2, 1}, false, here);

@@ -7,6 +7,7 @@
 #include "belfry/launch.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,15 +92,6 @@ class UserLaunch : public ::testing::Test {
     const Shape shape{static_cast<std::int64_t>(values.size())};
     return Tensor<T>::from(shape, values, Placement{&backend_, device});
   }
-  // The report of the error that `call` throws.
-  static ErrorReport report_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.report();
-    }
-    return {};
-  }
   HostBackend backend_{2};
 };
 
@@ -134,17 +126,6 @@ TEST_F(UserLaunch, ChangesNoOtherHandle) {
   launch(Reverse(), scratch(8), reads(old), writes(z));
   EXPECT_THAT(z.to_host(), ElementsAre(8, 7));
   EXPECT_THAT(old.to_host(), ElementsAre(7, 8));
-}
-
-TEST_F(UserLaunch, ReadsAndUpdatesOneTensor) {
-  testing::asserts("SEM-171");
-  auto y = make({1, 2});
-  launch(ScaleAndAdd{3}, updates(y), reads(y));
-  EXPECT_THAT(y.to_host(), ElementsAre(4, 8));
-  const auto kept = y;
-  launch(ScaleAndAdd{1}, updates(y), reads(y));
-  EXPECT_THAT(y.to_host(), ElementsAre(8, 16));
-  EXPECT_THAT(kept.to_host(), ElementsAre(4, 8));
 }
 
 TEST_F(UserLaunch, RefusesATensorThatIsWrittenTwice) {
@@ -198,18 +179,6 @@ TEST_F(UserLaunch, LetsTheKernelRefuseShapes) {
   EXPECT_EQ(thrown.site.line, line);
 }
 
-TEST_F(UserLaunch, CallsNoBodyWithoutElements) {
-  testing::asserts("SEM-170");
-  int calls = 0;
-  const std::function<void()> count = [&] { ++calls; };
-  auto nothing = Tensor<float>::uninitialised({0}, Placement{&backend_, 0});
-  launch(Calls{&count}, updates(nothing));
-  EXPECT_EQ(calls, 0);
-  auto one = make({0});
-  launch(Calls{&count}, updates(one));
-  EXPECT_EQ(calls, 1);
-}
-
 TEST_F(UserLaunch, SaysWhichBodyToWrite) {
   testing::asserts("SEM-170");
   auto y = make({1});
@@ -221,17 +190,6 @@ TEST_F(UserLaunch, SaysWhichBodyToWrite) {
             "write void on_host(std::span<float>, std::span<const std::uint8_t>, "
             "std::span<std::byte>) const");
   EXPECT_THAT(y.to_host(), ElementsAre(1));
-}
-
-TEST_F(UserLaunch, ThrowsTheExceptionOfABodyAtTheNextHostWait) {
-  testing::asserts("SEM-173");
-  const std::function<void()> fail = [] { throw std::runtime_error("no step"); };
-  auto y = make({0});
-  const auto before = make({5});
-  EXPECT_NO_THROW(launch(Calls{&fail}, updates(y)));
-  const auto skipped = before + before;
-  EXPECT_THROW(skipped.to_host(), std::runtime_error);
-  EXPECT_THAT(before.to_host(), ElementsAre(5));
 }
 
 TEST_F(UserLaunch, FailsWorkOfOtherDevicesThatWaitsForTheKernel) {
