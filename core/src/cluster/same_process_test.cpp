@@ -5,6 +5,7 @@
 #include "belfry/cluster_environment.h"
 #include "belfry/error.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,17 +103,13 @@ TEST(RightLaunches, HaveNumbersOfTheProgram) {
   EXPECT_NO_THROW(require_same_process(torchrun(1, 2), 2, 4, ProcessNumbers{.rank = 2, .size = 4}));
 }
 
-ErrorReport report_of(const Environment& environment, int rank, int size,
-                      const std::optional<ProcessNumbers>& given = std::nullopt) {
-  const int line = __LINE__ + 2;
-  try {
-    require_same_process(environment, rank, size, given);
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(error.report().site.line, line);
-    return error.report();
-  }
-  return {};
+ErrorReport refusal_of(const Environment& environment, int rank, int size,
+                       const std::optional<ProcessNumbers>& given = std::nullopt) {
+  const ErrorReport report =
+      report_of([&] { require_same_process(environment, rank, size, given); });
+  EXPECT_EQ(report.site.line, __LINE__ - 1);
+  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+  return report;
 }
 
 Environment without(Environment environment, const std::string& name) {
@@ -152,7 +149,7 @@ TEST(WrongLaunches, HaveAForeignLauncher) {
          "process " + number + " of 3, told by torchrun", "WORLD_SIZE"},
     };
     for (const WrongLaunch& launch : launches) {
-      const ErrorReport report = report_of(launch.environment, 0, 1);
+      const ErrorReport report = refusal_of(launch.environment, 0, 1);
       EXPECT_THAT(report.summary, AllOf(HasSubstr(launch.part + ", is process 0 of 1 of MPI"),
                                         HasSubstr(launch.variable + " holds \"3\"")));
       EXPECT_THAT(report.hint, AllOf(HasSubstr("`mpirun -n 3`"), HasSubstr("srun --mpi=pmix -n 3"),
@@ -165,12 +162,12 @@ TEST(WrongLaunches, HaveAForeignLauncher) {
 TEST(WrongLaunches, HaveAnotherRank) {
   testing::asserts("SEM-204");
   for (const int rank : {1, 2}) {
-    EXPECT_THAT(report_of(without(torchrun(rank, 3), "WORLD_SIZE"), 0, 1).summary,
+    EXPECT_THAT(refusal_of(without(torchrun(rank, 3), "WORLD_SIZE"), 0, 1).summary,
                 HasSubstr("process " + std::to_string(rank) + ", told by torchrun, is process 0"));
     EXPECT_THAT(
-        report_of(mpirun(rank, 3), 0, 3).summary,
+        refusal_of(mpirun(rank, 3), 0, 3).summary,
         HasSubstr("told by Open MPI, is process 0 of 3 of MPI: OMPI_COMM_WORLD_RANK holds"));
-    EXPECT_EQ(report_of({{"PMIX_RANK", std::to_string(rank)}}, 0, 1).summary,
+    EXPECT_EQ(refusal_of({{"PMIX_RANK", std::to_string(rank)}}, 0, 1).summary,
               "PMIX_RANK holds \"" + std::to_string(rank) + "\": this is process 0 of 1 of MPI");
   }
   // A word of the shell, not of torchrun.
@@ -180,11 +177,11 @@ TEST(WrongLaunches, HaveAnotherRank) {
 TEST(WrongLaunches, HaveATfConfigOfOtherProcesses) {
   testing::asserts("SEM-204");
   const std::string worker = R"(, "task": {"type": "worker", "index": 0})";
-  EXPECT_THAT(report_of(tf_config(worker), 0, 1).summary,
+  EXPECT_THAT(refusal_of(tf_config(worker), 0, 1).summary,
               HasSubstr("process 0 of 2, local 0, worker 0, told by TF_CONFIG, is process 0 of 1"));
-  EXPECT_THAT(report_of(tf_config(worker), 1, 2).summary,
+  EXPECT_THAT(refusal_of(tf_config(worker), 1, 2).summary,
               HasSubstr("worker 0, told by TF_CONFIG, is process 1 of 2 of MPI: TF_CONFIG holds"));
-  const ErrorReport report = report_of(tf_config(""), 0, 1);
+  const ErrorReport report = refusal_of(tf_config(""), 0, 1);
   EXPECT_THAT(report.summary,
               HasSubstr("a process of 2 without a task, told by TF_CONFIG, is process 0 of 1 of "
                         "MPI: TF_CONFIG holds"));
@@ -193,7 +190,7 @@ TEST(WrongLaunches, HaveATfConfigOfOtherProcesses) {
 
 TEST(WrongLaunches, HaveOtherNumbersOfTheProgram) {
   testing::asserts("SEM-204");
-  EXPECT_EQ(report_of(mpirun(2, 4), 2, 4, ProcessNumbers{.rank = 2, .size = 5}).summary,
+  EXPECT_EQ(refusal_of(mpirun(2, 4), 2, 4, ProcessNumbers{.rank = 2, .size = 5}).summary,
             "process 2 of 5, local 0, told by the program, is process 2 of 4 of MPI");
 }
 

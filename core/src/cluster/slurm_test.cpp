@@ -4,6 +4,7 @@
 #include "belfry/cluster_environment.h"
 #include "belfry/error.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -16,17 +17,13 @@ namespace {
 
 using Hosts = std::vector<std::string>;
 
-template <class Act>
-std::string failure_of(Act act) {
-  try {
-    act();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_FALSE(error.report().site.empty());
-    EXPECT_FALSE(error.report().hint.empty() && error.report().expected.empty());
-    return error.report().summary;
-  }
-  return "no error";
+std::string failure_of(const auto& act) {
+  const ErrorReport report = report_of(act);
+  if (report.summary == "no error") return report.summary;
+  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(report.site.empty());
+  EXPECT_FALSE(report.hint.empty() && report.expected.empty());
+  return report.summary;
 }
 
 std::string hosts_failure(std::string_view list) {

@@ -4,6 +4,7 @@
 #include "belfry/cluster_environment.h"
 #include "belfry/error.h"
 #include "belfry/testing/asserts.h"
+#include "words/report_of_test.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -27,18 +28,12 @@ ProcessIdentity told(const std::string& text) { return resolve({{"TF_CONFIG", te
 
 // The end of the message, after the text of the variable.
 std::string failure_of(const std::string& text) {
-  try {
-    static_cast<void>(told(text));
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_FALSE(error.report().hint.empty());
-    const std::string& summary = error.report().summary;
-    EXPECT_TRUE(summary.starts_with("TF_CONFIG holds \"")) << summary;
-    const std::size_t end = summary.rfind("\": ");
-    EXPECT_NE(end, std::string::npos) << summary;
-    return summary.substr(end + 3);
-  }
-  return "no error";
+  const ErrorReport report = report_of([&] { static_cast<void>(told(text)); });
+  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(report.hint.empty());
+  EXPECT_TRUE(report.summary.starts_with("TF_CONFIG holds \"")) << report.summary;
+  const std::size_t end = report.summary.rfind("\": ");
+  return end == std::string::npos ? report.summary : report.summary.substr(end + 3);
 }
 
 // Ranks by hand: chief a:9 is process 0; the workers are a:1, b:1 and a:2, in this order.

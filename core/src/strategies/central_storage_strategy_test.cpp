@@ -89,15 +89,6 @@ TEST_F(CentralStorage, HandsTheResultOfAnUpdateToEveryReplica) {
   EXPECT_THAT(seen, ElementsAre(2.0F, 2.0F, 2.0F));
 }
 
-TEST_F(CentralStorage, AggregatesWhatReplicasAssign) {
-  const auto sum = strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
-  const auto seen = strategy_.run([&](ReplicaContext& replica) {
-    replica.assign_add(sum, 1.0 + replica.replica_id());
-    return sum.on(replica);
-  });
-  EXPECT_THAT(seen, Each(7.0));
-}
-
 TEST_F(CentralStorage, GivesEveryReplicaItsReplicaLocalComponent) {
   const auto local = strategy_.replica_local_variable(
       ReduceOp::kSum, [] { return Tensor<float>::full({1}, 1.0F); });

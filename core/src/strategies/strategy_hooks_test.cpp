@@ -10,6 +10,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,15 +77,10 @@ class HookedStrategy final : public Strategy {
 
 class Hooks : public ::testing::Test {
  protected:
-  template <class Body>
-  std::string broken(const Body& body) {
-    try {
-      body();
-    } catch (const StrategyError& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kStrategyContract);
-      return error.report().summary;
-    }
-    return "nothing";
+  static std::string broken(const auto& body) {
+    const ErrorReport report = report_of(body);
+    EXPECT_EQ(report.code, ErrorCode::kStrategyContract);
+    return report.summary;
   }
 
   HostBackend backend_{3};
@@ -210,50 +206,34 @@ TEST_F(Hooks, ThatForgetOrRepeatAStepAreReported) {
   EXPECT_THAT(strategy_.run(merging), Each(1));
 }
 
-TEST_F(Hooks, ThatRunAgainWithoutEndAreReported) {
-  strategy_.run_hook = [&](StrategyStep& replicas) {
-    strategy_.run([](ReplicaContext&) {});
-    replicas.carry_out();
-  };
-  EXPECT_EQ(broken([&] { strategy_.run([](ReplicaContext&) {}); }),
-            "do_run of a strategy called itself again, 32 calls within one another");
-  EXPECT_EQ(strategy_.log.size(), 32u);
-  strategy_.run_hook = nullptr;
-  EXPECT_EQ(strategy_.run(
-                [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1); })[0],
-            3);
-}
-
-TEST_F(Hooks, ThatMergeAgainWithoutEndAreReported) {
+// A hook starts its verb before or after its work: the functions of the program, which the work
+// carries out, do not change the depth of the hook.
+TEST_F(Hooks, ThatRunOrMergeAgainWithoutEndAreReported) {
+  const std::string depth = " of a strategy called itself again, 32 calls within one another";
+  const auto nothing = [](ReplicaContext&) {};
   const auto meet = [](ReplicaContext& replica) {
     replica.merge_call([](CrossReplicaContext&) {});
   };
-  strategy_.merge_hook = [&](StrategyStep& merge) {
-    strategy_.run(meet);
-    merge.carry_out();
-  };
-  EXPECT_EQ(broken([&] { strategy_.run(meet); }),
-            "do_merge of a strategy called itself again, 32 calls within one another");
-}
-
-// A hook first carries out the functions of the program, which do not change the depth of the hook.
-TEST_F(Hooks, ThatGoOnWithoutEndAfterTheirWorkAreReported) {
-  const auto meet = [](ReplicaContext& replica) {
-    replica.merge_call([](CrossReplicaContext&) {});
-  };
-  strategy_.merge_hook = [&](StrategyStep& merge) {
-    merge.carry_out();
-    strategy_.run(meet);
-  };
-  EXPECT_EQ(broken([&] { strategy_.run(meet); }),
-            "do_merge of a strategy called itself again, 32 calls within one another");
-  strategy_.merge_hook = nullptr;
-  strategy_.run_hook = [&](StrategyStep& replicas) {
-    replicas.carry_out();
-    strategy_.run([](ReplicaContext&) {});
-  };
-  EXPECT_EQ(broken([&] { strategy_.run([](ReplicaContext&) {}); }),
-            "do_run of a strategy called itself again, 32 calls within one another");
+  for (const bool is_before : {true, false}) {
+    strategy_.log.clear();
+    strategy_.run_hook = [&](StrategyStep& replicas) {
+      if (!is_before) replicas.carry_out();
+      strategy_.run(nothing);
+      if (is_before) replicas.carry_out();
+    };
+    EXPECT_EQ(broken([&] { strategy_.run(nothing); }), "do_run" + depth);
+    EXPECT_EQ(strategy_.log.size(), 32U);
+    strategy_.run_hook = nullptr;
+    strategy_.merge_hook = [&](StrategyStep& merge) {
+      if (!is_before) merge.carry_out();
+      strategy_.run(meet);
+      if (is_before) merge.carry_out();
+    };
+    EXPECT_EQ(broken([&] { strategy_.run(meet); }), "do_merge" + depth);
+    strategy_.merge_hook = nullptr;
+    const auto sum = [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1); };
+    EXPECT_THAT(strategy_.run(sum), Each(3)) << "afterwards the strategy works";
+  }
 }
 
 TEST_F(Hooks, ThatStartAVerbAgainWithoutEndAreReported) {

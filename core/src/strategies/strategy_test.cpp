@@ -18,10 +18,8 @@
 namespace belfry::strategy_test {
 namespace {
 
-using ::testing::AllOf;
 using testing::code_of;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(Strategies, MirrorAllDevicesOfABackend) {
   HostBackend backend(3);
@@ -111,46 +109,6 @@ TEST(Strategies, AreGivenToMergeFunctionsThatAskForOne) {
   EXPECT_THAT(sums, ElementsAre(3, 3, 3));
 }
 
-TEST(Strategies, NameTheDevicesThereAre) {
-  HostBackend backend(2);
-  DeviceSpec unknown = backend.device_spec(0);
-  unknown.index = 7;
-  try {
-    MirroredStrategy(backend, {.devices = {unknown}}, {"train.cc", 3});
-    FAIL();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("BF-033"), HasSubstr("train.cc:3"),
-                                    HasSubstr(to_string(backend.device_spec(1)))));
-  }
-}
-
-TEST(Strategies, OfOneReplicaKeepEveryRule) {
-  testing::asserts("SEM-15");
-  HostBackend backend(2);
-  OneDeviceStrategy one(backend, backend.device_spec(1));
-  DefaultStrategy standard;
-  for (Strategy* strategy : std::vector<Strategy*>{&one, &standard}) {
-    EXPECT_EQ(strategy->num_replicas(), 1);
-    const auto result = strategy->run([](ReplicaContext& replica) {
-      return replica.merge_call(
-          [](CrossReplicaContext& cross, const PerReplica<int>& values) {
-            return cross.reduce(ReduceOp::kSum, values);
-          },
-          4);
-    });
-    EXPECT_THAT(result, ElementsAre(4));
-    EXPECT_THROW(
-        strategy->run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kMean, 1); }),
-        InvalidArgumentError);
-    EXPECT_THROW(strategy->run([&](ReplicaContext&) { strategy->cross_replica().broadcast(1); }),
-                 ContextError);
-    auto variable = strategy->mirrored_variable(1);
-    EXPECT_THROW(strategy->run([&](ReplicaContext& replica) { replica.assign(variable, 2); }),
-                 InvalidArgumentError);
-  }
-  EXPECT_EQ(one.worker_devices()[0].index, 1);
-}
-
 // A DefaultStrategy that the program made counts as a strategy of the program.
 TEST(Strategies, HasStrategyIsFalseForTheDefaultOfTheThread) {
   Strategy& fallback = current_strategy();
@@ -181,17 +139,6 @@ TEST(Strategies, ShareABackend) {
   EXPECT_THAT(nested, ElementsAre(1, 1));
   EXPECT_THAT(second.run([](ReplicaContext& replica) { return replica.replica_id(); }),
               ElementsAre(0, 1));
-}
-
-TEST(Strategies, DistributeValuesByReplica) {
-  HostBackend backend(3);
-  MirroredStrategy strategy(backend);
-  const auto tensors = strategy.distribute_values(
-      [](int replica) { return Tensor<float>::full({1}, static_cast<float>(replica)); });
-  for (int replica = 0; replica < 3; ++replica) {
-    EXPECT_EQ(tensors[replica].placement(), strategy.placement(replica));
-    EXPECT_EQ(tensors[replica].item(), static_cast<float>(replica));
-  }
 }
 
 }  // namespace

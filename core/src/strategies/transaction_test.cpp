@@ -6,7 +6,6 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
-#include "belfry/testing/each_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,31 +53,6 @@ class Transactions : public ::testing::Test {
   ReplicaLocalVariable<Tensor<float>> tensor_ = strategy_.replica_local_variable(
       ReduceOp::kSum, [] { return Tensor<float>::full({1}, 0.0F); });
 };
-
-TEST_F(Transactions, ThatEndWellKeepEverything) {
-  const int returned = strategy_.transaction([&] {
-    step();
-    return 7;
-  });
-  EXPECT_EQ(returned, 7);
-  expect(2, 1, {10, 20}, 5);
-}
-
-TEST_F(Transactions, ThatThrowChangeNothing) {
-  testing::asserts("SEM-59");
-  step();
-  testing::at_each_place(2, [&](int odd) {
-    EXPECT_THROW(strategy_.transaction([&] {
-      step();
-      cross_.assign_total(local_, 100);
-      step(odd);
-    }),
-                 OnPurpose);
-    expect(2, 1, {10, 20}, 5);
-  });
-  step();
-  expect(3, 2, {20, 40}, 10);
-}
 
 TEST_F(Transactions, Nest) {
   testing::asserts("SEM-59");

@@ -9,6 +9,7 @@
 #include "belfry/testing/code_of.h"
 #include "belfry/testing/each_place.h"
 #include "belfry/variable.h"
+#include "words/report_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,17 +45,16 @@ TEST_F(VariableScopes, CountVariablesOfReplicas) {
   MirroredStrategy strategy(backend);
   // Only replica 0 makes a variable, or every replica but replica `odd` does.
   testing::at_each_place(3, [&](int odd) {
-    try {
+    const ErrorReport report = report_of([&] {
       strategy.run([&](ReplicaContext& replica) {
         if ((replica.replica_id() == odd) == (odd == 0)) strategy.variable(1.0);
       });
-      FAIL() << "no error";
-    } catch (const VariableMismatchError& error) {
-      ASSERT_EQ(error.report().replicas.size(), 3U);
-      for (const ReplicaReport& each : error.report().replicas) {
-        const bool is_odd = each.replica_id == odd;
-        EXPECT_EQ(each.what, is_odd == (odd == 0) ? "made 1 variable" : "made 0 variables");
-      }
+    });
+    EXPECT_EQ(report.code, ErrorCode::kVariableMismatch);
+    ASSERT_EQ(report.replicas.size(), 3U);
+    for (const ReplicaReport& each : report.replicas) {
+      const bool is_odd = each.replica_id == odd;
+      EXPECT_EQ(each.what, is_odd == (odd == 0) ? "made 1 variable" : "made 0 variables");
     }
   });
 }
@@ -189,20 +189,13 @@ TEST_F(VariableScopes, RefuseDevicesOfOtherStrategies) {
 // Scopes for the variables of a strategy that is not current are refused too.
 TEST_F(VariableScopes, RefuseToOpenInsideAnotherStrategy) {
   MirroredStrategy other(backend_);
+  const auto is_refused = [](const auto& open) {
+    return code_of([&] { const VariableScope scope = open(); }) == ErrorCode::kOtherStrategy;
+  };
   const auto require_refused = [&] {
-    EXPECT_EQ(code_of([&] {
-                const VariableScope scope = other.replica_local_variable_scope(ReduceOp::kSum);
-              }),
-              ErrorCode::kOtherStrategy);
-    EXPECT_EQ(code_of([&] {
-                const VariableScope scope =
-                    other.colocate_variables_with(std::vector{backend_.device_spec(0)});
-              }),
-              ErrorCode::kOtherStrategy);
-    EXPECT_EQ(code_of([&] {
-                const VariableScope scope = other.variable_creator_scope([](VariableOptions&) {});
-              }),
-              ErrorCode::kOtherStrategy);
+    EXPECT_TRUE(is_refused([&] { return other.replica_local_variable_scope(ReduceOp::kSum); }));
+    EXPECT_TRUE(is_refused([&] { return other.colocate_variables_with(backend_.devices()); }));
+    EXPECT_TRUE(is_refused([&] { return other.variable_creator_scope([](VariableOptions&) {}); }));
   };
   {
     const Scope scope = strategy_.scope();
