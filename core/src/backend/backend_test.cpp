@@ -4,6 +4,7 @@
 #include "belfry/backend/backend.h"
 
 #include "belfry/error.h"
+#include "words/report_of_test.h"
 
 #include <gtest/gtest.h>
 
@@ -37,17 +38,14 @@ TEST(Backend, ListsItsDevicesInOrder) {
 
 TEST(Backend, AnUnknownDeviceIsAnsweredWithTheList) {
   const NamesOnly backend{2};
-  try {
-    (void)backend.index_of(DeviceSpec::parse("/gpu:0"));
-    FAIL();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownDevice);
-    EXPECT_EQ(error.report().summary, "no device /job:localhost/replica:0/task:0/device:GPU:0");
-    EXPECT_EQ(error.report().expected,
-              "this backend has /job:localhost/replica:0/task:0/device:SIM:0, "
-              "/job:localhost/replica:0/task:0/device:SIM:1");
-    EXPECT_EQ(error.report().site.line, __LINE__ - 8);
-  }
+  const ErrorReport report =
+      report_of([&] { (void)backend.index_of(DeviceSpec::parse("/gpu:0")); });
+  EXPECT_EQ(report.site.line, __LINE__ - 1);
+  EXPECT_EQ(report.code, ErrorCode::kUnknownDevice);
+  EXPECT_EQ(report.summary, "no device /job:localhost/replica:0/task:0/device:GPU:0");
+  EXPECT_EQ(report.expected,
+            "this backend has /job:localhost/replica:0/task:0/device:SIM:0, "
+            "/job:localhost/replica:0/task:0/device:SIM:1");
 }
 
 // The same, with the host after the devices.
@@ -74,26 +72,17 @@ TEST(Backend, TheHostIsADeviceIfTheBackendSaysSo) {
   EXPECT_TRUE(backend.has_device(1));
   EXPECT_TRUE(backend.has_device(2));
   EXPECT_FALSE(backend.has_device(-1) || backend.has_device(3));
-  try {
-    (void)backend.index_of(DeviceSpec::parse("/cpu:1"));
-    FAIL();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.report().expected,
-              "this backend has /job:localhost/replica:0/task:0/device:SIM:0, "
-              "/job:localhost/replica:0/task:0/device:SIM:1, and the host "
-              "/job:localhost/replica:0/task:0/device:CPU:0");
-  }
+  EXPECT_EQ(report_of([&] { (void)backend.index_of(DeviceSpec::parse("/cpu:1")); }).expected,
+            "this backend has /job:localhost/replica:0/task:0/device:SIM:0, "
+            "/job:localhost/replica:0/task:0/device:SIM:1, and the host "
+            "/job:localhost/replica:0/task:0/device:CPU:0");
 }
 
 TEST(Backend, ALongListIsCutShort) {
   const NamesOnly backend{100};
-  try {
-    (void)backend.index_of(DeviceSpec::parse("/gpu:0"));
-    FAIL();
-  } catch (const InvalidArgumentError& error) {
-    const std::string& text = error.report().expected;
-    EXPECT_TRUE(text.ends_with("/device:SIM:7 and 92 more")) << text;
-  }
+  const std::string text =
+      report_of([&] { (void)backend.index_of(DeviceSpec::parse("/gpu:0")); }).expected;
+  EXPECT_TRUE(text.ends_with("/device:SIM:7 and 92 more")) << text;
 }
 
 }  // namespace

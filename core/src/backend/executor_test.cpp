@@ -70,22 +70,6 @@ TEST_P(EveryExecutor, EveryReplicaMeetsInEveryRound) {
   EXPECT_EQ(rounds, std::vector<int>(7, 20));
 }
 
-TEST_P(EveryExecutor, ReplicasMayEndAtDifferentTimes) {
-  const auto executor = make({});
-  ScriptedJob job(*executor, 5, [](ScriptedJob& self, int replica) {
-    for (int i = 0; i < replica; ++i) self.meet(replica);
-  });
-  job.run();
-  EXPECT_EQ(job.merges, 4);
-}
-
-TEST_P(EveryExecutor, NoReplicasAreFinishedAtOnce) {
-  const auto executor = make({});
-  ScriptedJob job(*executor, 0, [](ScriptedJob&, int) { FAIL(); });
-  job.run();
-  EXPECT_EQ(job.merges, 0);
-}
-
 TEST_P(EveryExecutor, TheSlotFollowsTheReplica) {
   const auto executor = make({});
   struct Mark : detail::SlotContext {
@@ -161,22 +145,6 @@ TEST_P(EveryExecutor, AMergeDuringUnwindingDoesNotLeakTheException) {
     EXPECT_EQ(uncaught, expected);
     EXPECT_EQ(uncaught_in_merge, 0);
   });
-}
-
-TEST_P(EveryExecutor, AMergeKeepsEachReplicasErrno) {
-  const auto executor = make({});
-  std::vector<int> seen(3);
-  int before = -1;
-  ScriptedJob job(*executor, 3, [&](ScriptedJob& self, int replica) {
-    if (replica == 0) before = errno;
-    errno = 100 + replica;
-    self.meet(replica);
-    seen[static_cast<std::size_t>(replica)] = errno;
-  });
-  errno = 7;
-  job.run();
-  EXPECT_EQ(seen, (std::vector<int>{100, 101, 102}));
-  EXPECT_EQ(before, 7);
 }
 
 /// `errno` and the rounding mode.

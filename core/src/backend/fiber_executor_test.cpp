@@ -3,6 +3,7 @@
 
 #include "backend/testing/scripted_job.h"
 #include "backend/turn_executor.h"
+#include "words/report_of_test.h"
 
 #include <gtest/gtest.h>
 
@@ -90,13 +91,9 @@ TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
       ++feet;
     }
   });
-  try {
-    job.run();
-    FAIL();
-  } catch (const DeviceError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kStackOverflow);
-    EXPECT_EQ(error.report().summary, "replica 2 used more stack than the 64 KiB it has");
-  }
+  const ErrorReport report = report_of([&] { job.run(); });
+  EXPECT_EQ(report.code, ErrorCode::kStackOverflow);
+  EXPECT_EQ(report.summary, "replica 2 used more stack than the 64 KiB it has");
   EXPECT_EQ(feet, 1);
   // The damaged stack is not used again: the next run is clean.
   ScriptedJob again(executor, 4, [](ScriptedJob& self, int replica) { self.meet(replica); });

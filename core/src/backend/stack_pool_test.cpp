@@ -4,6 +4,7 @@
 #include "backend/stack_pool.h"
 
 #include "belfry/error.h"
+#include "words/report_of_test.h"
 
 #include <gtest/gtest.h>
 
@@ -139,12 +140,8 @@ TEST(StackCache, RoundsUpToWholePagesAndAnEvenNumberOfThem) {
 TEST(StackPool, MoreThanTheAddressSpaceIsAnError) {
   StackPool pool;
   std::vector<Stack> stacks;
-  try {
-    pool.take(std::size_t{1} << 40, 1024, stacks);  // 2^50 bytes of 2^47.
-    FAIL();
-  } catch (const DeviceError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
-  }
+  const auto take = [&] { pool.take(std::size_t{1} << 40, 1024, stacks); };  // 2^50 bytes of 2^47.
+  EXPECT_EQ(report_of(take).code, ErrorCode::kOutOfMemory);
   EXPECT_TRUE(stacks.empty());
 }
 

@@ -45,22 +45,6 @@ void lose(LostBytes& bytes, std::size_t begin, std::size_t end, const std::excep
   bytes.lose(begin, end, reason, room);
 }
 
-TEST(LostBytes, AreTheBytesOfTheRangeAlone) {
-  const auto reason = std::make_exception_ptr(1);
-  LostBytes bytes;
-  EXPECT_EQ(bytes.reason(0, kBytes), nullptr);
-  lose(bytes, 4, 8, reason);
-  EXPECT_EQ(bytes.reason(0, 4), nullptr);
-  EXPECT_EQ(bytes.reason(8, kBytes), nullptr);
-  EXPECT_EQ(bytes.reason(7, 9), reason);
-  bytes.restore(5, 6);
-  EXPECT_EQ(bytes.reason(5, 6), nullptr);
-  EXPECT_EQ(bytes.reason(4, 5), reason);
-  EXPECT_EQ(bytes.reason(6, 8), reason);
-  bytes.restore(0, kBytes);
-  EXPECT_EQ(bytes.reason(0, kBytes), nullptr);
-}
-
 // Losses and restorations in any order against a table with an entry for each byte.
 TEST(LostBytes, AreTheSameAsATableOfEachByte) {
   std::mt19937 random(1);

@@ -153,7 +153,6 @@ class CountdownStreams final : public OtherAgents {
 
   bool done(std::size_t stream) const { return streams_[stream]->steps == 0; }
   Gate& gate(std::size_t stream) { return streams_[stream]->gate; }
-  void restart(std::size_t stream, int steps) { streams_[stream]->steps = steps; }
 
   std::uint32_t runnable() override {
     std::uint32_t count = 0;
