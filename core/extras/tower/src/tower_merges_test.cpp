@@ -203,6 +203,7 @@ TEST_F(TowerMerges, OpenScopesThroughTheCurrentTowerAlone) {
     const std::vector<std::string> texts{
         error_of([&] { const auto scope = tower::colocate_vars_with(of_tower_0, devices); }),
         error_of([&] { tower::colocate_variables_with(of_tower_0, devices, block); }),
+        error_of([&] { const auto scope = tower::tower_local_var_scope(of_tower_0, "sum"); }),
         error_of([&] { tower::tower_local_variable_scope(of_tower_0, "sum", block); })};
     tower::merge_call(ctx, [](tower::DistributionStrategy&) {});
     return texts;

@@ -264,19 +264,6 @@ TEST_F(Tower, BatchesHaveADestinationEach) {
   EXPECT_EQ(tower::batch_reduce_to(distribution_, "sum", pairs)[0].value(), 1);
 }
 
-TEST_F(Tower, AllReduceOfANest) {
-  using Nested = std::pair<double, std::vector<double>>;
-  const auto sums = tower::run(distribution_, [](tower::ReplicaContext& replica) {
-    const Nested own = tower::tower_id(replica) == 0 ? Nested{1, {40, 1}} : Nested{3, {2, 98}};
-    return std::pair{tower::all_reduce(replica, "SUM", own),
-                     tower::all_reduce(replica, ReduceOp::kMean, own)};
-  });
-  for (const auto& [sum, mean] : sums) {
-    EXPECT_EQ(sum, Nested(4, {42, 99}));
-    EXPECT_EQ(mean, Nested(2, {21, 49.5}));
-  }
-}
-
 TEST_F(Tower, BroadcastAndFetch) {
   const tower::MirroredValue<int> everywhere = tower::broadcast(distribution_, 7);
   EXPECT_EQ(everywhere[1], 7);

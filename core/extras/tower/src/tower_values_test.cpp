@@ -88,21 +88,6 @@ TEST_F(TowerValues, OfAnyTypeAreHandedOut) {
               ElementsAre(0, 1, 2));
 }
 
-// Every kind of list.
-TEST_F(TowerValues, AreBroadcastToAllDevicesOfAnEmptyList) {
-  const auto all = backend_.devices();
-  EXPECT_EQ(tower::broadcast(distribution_, 7, std::vector<DeviceSpec>{}).devices(), all);
-  EXPECT_EQ(tower::broadcast(distribution_, 7, std::vector<std::string>{}).devices(), all);
-  EXPECT_EQ(tower::broadcast(distribution_, 7, std::vector<MirroredVariable<int>>{}).devices(),
-            all);
-  const auto made = tower::run(distribution_, [](tower::TowerContext& ctx) {
-    return tower::merge_call(ctx, [](tower::DistributionStrategy& distribution) {
-      return tower::broadcast(distribution, 7, std::vector<DeviceSpec>{}).devices();
-    });
-  });
-  EXPECT_THAT(made, Each(all));
-}
-
 TEST_F(TowerValues, MadeThroughAGetterFollowIt) {
   static_assert(std::is_base_of_v<tower::VariableGetter, tower::ReductionVariableGetter>);
   static_assert(std::is_base_of_v<tower::VariableGetter, tower::ColocatedVariableGetter>);
