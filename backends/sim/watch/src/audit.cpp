@@ -75,6 +75,8 @@ void Audit::begin(bool wanted) {
   blocks_.clear();
   frames_.clear();
   areas_.clear();
+  announced_.clear();
+  of_paused_.clear();
   found_.clear();
 }
 
@@ -104,12 +106,20 @@ void Audit::add_area(Kind kind, std::uintptr_t low, std::size_t bytes) {
   areas_.push_back({kind, low, bytes, {first, first + bytes}});
 }
 
-void Audit::begin_slice() {
+void Audit::begin_phase() {
+  if (!on_) return;
+  const Busy busy(busy_);
+  announced_.clear();
+  of_paused_.clear();
+}
+
+void Audit::begin_slice(const std::string& replica) {
   if (!on_) return;
   const Busy busy(busy_);
   areas_.clear();
   ended_.clear();
-  writes_.clear();
+  announced_ = std::exchange(of_paused_[replica], {});
+  writes_ = announced_;
   for (const auto& [low, bytes] : blocks_) add_area(Kind::kBlock, low, bytes);
   std::vector<Range> variables;
   ::dl_iterate_phdr(&add_variables, &variables);
@@ -129,6 +139,13 @@ void Audit::wrote(std::uintptr_t at, std::size_t bytes) {
   } else {
     writes_.emplace_back(at, at + bytes);
   }
+}
+
+void Audit::announced(std::uintptr_t at, std::size_t bytes) {
+  if (!on_ || busy_) return;
+  wrote(at, bytes);
+  const Busy busy(busy_);
+  announced_.emplace_back(at, at + bytes);
 }
 
 // Sorted, and without overlaps.
@@ -180,6 +197,7 @@ void Audit::end_slice(const std::string& replica) {
     if (area.kind != Kind::kBlock || !ended_.contains(area.low)) compare(area, replica);
   }
   areas_.clear();
+  of_paused_[replica] = std::exchange(announced_, {});
 }
 
 }  // namespace belfry::sim::watch

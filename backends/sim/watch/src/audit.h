@@ -26,15 +26,24 @@ class Audit {
   void ended(const void* block);
   /// The caller begins a run: the frames of watched code above hold captured variables.
   void begin_run();
-  void begin_slice();
+  /// A replica goes on. `replica` is its name.
+  void begin_slice(const std::string& replica);
   /// A seen write.
   void wrote(std::uintptr_t at, std::size_t bytes);
-  /// Compares. `replica` is the name of the replica.
+  /// A write that a call of belfry tells before it writes: the replica may pause between, and the
+  /// bytes change in a later slice of the phase.
+  void announced(std::uintptr_t at, std::size_t bytes);
+  /// Watched code goes on: the call has written.
+  void end_call() { announced_.clear(); }
+  /// Writes that were announced before do not count after.
+  void begin_phase();
+  /// Compares.
   void end_slice(const std::string& replica);
   /// A sentence for each variable, block or frame with a change that nobody has seen.
   std::set<std::string> take() { return std::exchange(found_, {}); }
 
  private:
+  using Range = std::pair<std::uintptr_t, std::uintptr_t>;
   enum class Kind : std::uint8_t { kBlock, kVariables, kFrame };
   struct Area {
     Kind kind;
@@ -51,10 +60,12 @@ class Audit {
   bool on_ = false;
   bool busy_ = false;  // The audit itself allocates.
   std::map<std::uintptr_t, std::size_t> blocks_;
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> frames_;
+  std::vector<Range> frames_;
   std::vector<Area> areas_;
-  std::set<std::uintptr_t> ended_;  // Blocks that ended in the slice.
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> writes_;  // Begins and ends.
+  std::set<std::uintptr_t> ended_;                       // Blocks that ended in the slice.
+  std::vector<Range> writes_;                            // Begins and ends.
+  std::vector<Range> announced_;                         // Of the present call of the replica,
+  std::map<std::string, std::vector<Range>> of_paused_;  // and of replicas that pause in a call.
   std::set<std::string> found_;
 };
 

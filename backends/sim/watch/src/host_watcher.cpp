@@ -99,7 +99,7 @@ void HostWatcher::enter(const Actor& actor, const void* frame) {
   if (actor.agent.kind == AgentId::Kind::kMerge) return enter_merge();
   join_phase();
   set_stack(frame);
-  audit_.begin_slice();
+  if (audit_.is_on()) audit_.begin_slice(to_string(actor_));
   mode_ = Mode::kReplica;
   belfry_watch_inside = belfry_watch_counts = 1;
 }
@@ -173,7 +173,7 @@ void HostWatcher::take_variable(std::uint32_t number) {
 void HostWatcher::leave() {
   if (note_thread()) return;
   if (mode_ == Mode::kMerge) end_merge();
-  if (mode_ == Mode::kReplica) audit_.end_slice(to_string(actor_));
+  if (mode_ == Mode::kReplica && audit_.is_on()) audit_.end_slice(to_string(actor_));
   if (mode_ == Mode::kBody) {
     leave_body();
   } else if (mode_ != Mode::kIdle) {
@@ -188,6 +188,7 @@ void HostWatcher::begin_phase() {
   if (note_thread()) return;
   if (mode_ == Mode::kMerge) end_merge();
   if (mode_ != Mode::kReplica) audit_.begin_run();
+  audit_.begin_phase();
   ended_.give_back();
   shared_counts_.clear();
   ++phase_;

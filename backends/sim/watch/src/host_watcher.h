@@ -131,6 +131,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void note_shared(std::uintptr_t at, std::size_t bytes, const Access& access);
   bool is_of_body(std::uintptr_t address, const Access& access);
   void access_of_body(std::uintptr_t at, std::size_t bytes, Access access);
+  void audit_access(std::uintptr_t at, std::size_t bytes, const Access& access);
   bool is_on_a_stack(std::uintptr_t address);
   Place place_of(const Access& access);
   Place place_of_library(const Access& access);

@@ -68,9 +68,8 @@ void set_places(Place (&places)[8], Agents lanes, Place place) {
 
 void HostWatcher::access(const void* memory, std::size_t bytes, const Access& access) noexcept {
   std::uintptr_t at = address_number(memory);
-  if (audit_.is_on() && access.writes) [[unlikely]] {
-    audit_.wrote(at, bytes);
-  }
+  if (audit_.is_on()) [[unlikely]]
+    audit_access(at, bytes, access);
   if (mode_ == Mode::kBody) [[unlikely]] {
     return access_of_body(at, bytes, access);
   }
@@ -89,6 +88,12 @@ void HostWatcher::access(const void* memory, std::size_t bytes, const Access& ac
   mark_all(at, bytes, access);
   // Not from a clash alone: the first replica that changed a count may be the last owner.
   if (access.releases_last_owner && shared_counts_.contains(at)) shared_last_owner_ = true;
+}
+
+void HostWatcher::audit_access(std::uintptr_t at, std::size_t bytes, const Access& access) {
+  if (access.maker == Maker::kCode) audit_.end_call();
+  if (!access.writes) return;
+  access.maker == Maker::kLibrary ? audit_.announced(at, bytes) : audit_.wrote(at, bytes);
 }
 
 // The block is kept: a replica that uses the block is in conflict, and does no harm. If replicas

@@ -3,16 +3,21 @@
 
 #include "host_watcher.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace belfry::sim::watch {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 Actor replica(int id, std::uint32_t run = 1) { return {{AgentId::Kind::kReplica, id}, run}; }
 
@@ -339,6 +344,68 @@ TEST_F(HostWatcherTest, NotesNoValueThatTheMergeReplaced) {
   watcher_.access(bytes_.data() + 8, 8, {.pc = bytes_.data()});
   watcher_.leave();
   EXPECT_TRUE(watcher_.stop().single_writer_reads_in_merges.empty());
+}
+
+// Audits of a write that belfry tells at byte 8, before it writes.
+class AuditTest : public HostWatcherTest {
+ protected:
+  AuditTest() {
+    watcher_.start_audit();
+    watcher_.audit().made(bytes_.data(), bytes_.size());
+    in_slice(replica(0), [&] { watcher_.touched(bytes_.data() + 8, 4, true, CallSite{}); });
+  }
+  template <class Slice>
+  void in_slice(const Actor& actor, const Slice& slice) {
+    watcher_.enter(actor, __builtin_frame_address(0));
+    slice();
+    watcher_.leave();
+  }
+  void change(std::size_t byte) { bytes_[byte] = std::byte{1}; }
+  void change_in(const Actor& actor, std::size_t byte) {
+    in_slice(actor, [&] { change(byte); });
+  }
+  // What the audit has found in the block. The run time's own variables change, too: the program of
+  // the test has no list of names that the run time knows.
+  std::vector<std::string> found() {
+    std::vector<std::string> all = watcher_.stop().unseen;
+    std::erase_if(all, [](const std::string& text) { return !text.starts_with("byte "); });
+    return all;
+  }
+  static std::string changed(std::size_t byte, int id) {
+    return "byte " + std::to_string(byte) + " of a block of 64 bytes changed in R" +
+           std::to_string(id) + " of run 1 without a seen write";
+  }
+};
+
+// A copy for a write pauses the replica, and a new handle comes after the copy.
+TEST_F(AuditTest, KnowsAWriteThatWasTold) {
+  in_slice(replica(0), [] {});
+  read(replica(1), 0, 8);
+  change_in(replica(0), 11);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(AuditTest, NamesBytesBesideAWriteThatWasTold) {
+  change_in(replica(0), 12);
+  EXPECT_THAT(found(), ElementsAre(changed(12, 0)));
+}
+
+TEST_F(AuditTest, NamesAWriteThatASecondReplicaWasTold) {
+  change_in(replica(1), 8);
+  EXPECT_THAT(found(), ElementsAre(changed(8, 1)));
+}
+
+TEST_F(AuditTest, NamesAWriteAfterTheCall) {
+  read(replica(0), 0, 1);
+  change_in(replica(0), 8);
+  EXPECT_THAT(found(), ElementsAre(changed(8, 0)));
+}
+
+// The marks of a write are of the phase in which it was told.
+TEST_F(AuditTest, NamesAWriteInALaterPhase) {
+  watcher_.begin_phase();
+  change_in(replica(0), 8);
+  EXPECT_THAT(found(), ElementsAre(changed(8, 0)));
 }
 
 }  // namespace

@@ -55,6 +55,15 @@ TEST(Verdicts, HoldInEveryScheduleOfTinyPrograms) {
   EXPECT_GE(counts.enumerated - counts.enumerated_certified, 5u) << summary_of(counts);
 }
 
+// Among the seeds are programs whose replicas pause in a write to a shared handle: 113 and 199.
+TEST(Verdicts, HoldWithAuditsOfTheWatch) {
+  const TrialPlan plan{.in_order = 0, .random = 0, .audits = true};
+  for (std::uint64_t seed = 101; seed <= 200; ++seed) {
+    const Trial trial = try_program(seed, plan);
+    ASSERT_EQ(fault_of(trial), "") << to_string(trial);
+  }
+}
+
 // A soak goes on from its state.
 TEST(TrialCounts, AreReadFromTheirText) {
   TrialCounts counts{.next_seed = 8, .programs = 7, .certified = 3, .schedules = 448};
