@@ -30,8 +30,8 @@ class Audit {
   void begin_slice(const std::string& replica);
   /// A seen write.
   void wrote(std::uintptr_t at, std::size_t bytes);
-  /// A write that a call of belfry tells before it writes: the replica may pause between, and the
-  /// bytes change in a later slice of the phase.
+  /// belfry tells of a write before it writes: the replica may pause between, and the bytes change
+  /// in a later slice of the phase.
   void announced(std::uintptr_t at, std::size_t bytes);
   /// Watched code goes on: the call has written.
   void end_call() { announced_.clear(); }

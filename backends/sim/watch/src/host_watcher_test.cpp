@@ -346,7 +346,7 @@ TEST_F(HostWatcherTest, NotesNoValueThatTheMergeReplaced) {
   EXPECT_TRUE(watcher_.stop().single_writer_reads_in_merges.empty());
 }
 
-// Audits of a write that belfry tells at byte 8, before it writes.
+// Replica 0 pauses in a call of belfry that has told of its write to bytes 8 to 12.
 class AuditTest : public HostWatcherTest {
  protected:
   AuditTest() {
@@ -364,8 +364,8 @@ class AuditTest : public HostWatcherTest {
   void change_in(const Actor& actor, std::size_t byte) {
     in_slice(actor, [&] { change(byte); });
   }
-  // What the audit has found in the block. The run time's own variables change, too: the program of
-  // the test has no list of names that the run time knows.
+  // The run time's own variables change, too: the program of the test has no list of names that the
+  // run time knows.
   std::vector<std::string> found() {
     std::vector<std::string> all = watcher_.stop().unseen;
     std::erase_if(all, [](const std::string& text) { return !text.starts_with("byte "); });
