@@ -8,7 +8,7 @@
 
 namespace belfry::bench {
 
-/// Loops that move the bytes of a reduction and compute no sum: lower limits of its time. Each loop
+/// Loops that move the bytes of a reduction and compute no sum: lower limits of the time. Each loop
 /// takes one buffer after another, in vectors of the same width as the reduction.
 struct ByteMoves {
   std::vector<std::byte*> in;

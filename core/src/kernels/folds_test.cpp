@@ -116,27 +116,6 @@ RC_GTEST_PROP(Folds, RowsAndColumnsAreLeftFolds, ()) {
   if (fold.op != FoldOp::kSum) check_fold<bool>(fold);
 }
 
-TEST(Folds, SumsOfHalvesAreRoundedOnce) {
-  // Rounded after each addition, 2048 + 1 + 1 would stay 2048 in float16.
-  Elements<Float16> in(3);
-  Elements<Float16> out(1);
-  in[0] = Float16(2048.0F);
-  in[1] = in[2] = Float16(1.0F);
-  KernelCall call;
-  call.parameters.rows = 1;
-  call.parameters.columns = 3;
-  call.inputs = {in.operand()};
-  call.outputs = {out.operand()};
-  call.kind = KernelKind::kRowReduce;
-  run_on_host(call);
-  EXPECT_EQ(static_cast<float>(out[0]), 2050.0F);
-  call.kind = KernelKind::kColumnReduce;
-  call.parameters.rows = 3;
-  call.parameters.columns = 1;
-  run_on_host(call);
-  EXPECT_EQ(static_cast<float>(out[0]), 2050.0F);
-}
-
 TEST(Folds, NegativeZeroIsKept) {
   Elements<float> in(2);
   Elements<float> out(1);

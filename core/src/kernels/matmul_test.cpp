@@ -5,7 +5,6 @@
 #include "kernels/operands_test.h"
 
 #include <gtest/gtest.h>
-#include <Eigen/Core>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
@@ -119,34 +118,6 @@ TEST(Matmul, BlocksInAllDirections) {
     check_product<BFloat16>(p);
     check_product<std::int8_t>(p);
   }
-}
-
-// Eigen adds in its own order. Both results are within n u sum |a b| of the exact result, with u =
-// 2^-24 and at most n additions and multiplications in a chain (1.01: products of such factors).
-TEST(Matmul, HasTheValuesOfEigen) {
-  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const Product p{
-      .rows = 37, .columns = 53, .inner = 300, .pattern = Pattern::kUnitInterval, .seed = 9};
-  const Elements<float> left(p.rows * p.inner, p.pattern, 1);
-  const Elements<float> right(p.inner * p.columns, p.pattern, 2);
-  const auto out = multiply(p, left, right);
-  const Eigen::Map<const Matrix> a(left.data(), 37, 300);
-  const Eigen::Map<const Matrix> b(right.data(), 300, 53);
-  const Matrix expected = a * b;
-  const Matrix scale = a.cwiseAbs() * b.cwiseAbs();
-  for (Eigen::Index r = 0; r < 37; ++r) {
-    for (Eigen::Index c = 0; c < 53; ++c) {
-      EXPECT_NEAR(out[static_cast<std::size_t>(r * 53 + c)], expected(r, c),
-                  2 * 1.01 * 301 * 0x1p-24 * scale(r, c));
-    }
-  }
-}
-
-TEST(Matmul, OfNothingIsZero) {
-  const Product p{.rows = 2, .columns = 3};
-  const Elements<float> nothing(0);
-  const auto out = multiply(p, nothing, nothing);
-  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(testing::bits_of(out[i]), 0U);
 }
 
 TEST(Matmul, ByHand) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backend/testing/paired.h"
+
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 
@@ -9,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <utility>
@@ -22,17 +23,13 @@ namespace belfry::bench {
 /// One call of a loop.
 using Work = std::function<void()>;
 
-/// Processor time of this thread for one call of `work`. Other programs do not add to processor
+/// Processor time of the thread for a call of `work`. Other programs do not add to processor
 /// time.
 inline double seconds_of(const Work& work, int repetitions) {
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  const auto all = [&] {
+    for (int r = 0; r < repetitions; ++r) work();
   };
-  const double start = now();
-  for (int r = 0; r < repetitions; ++r) work();
-  return (now() - start) / repetitions;
+  return testing::cpu_seconds(all) / repetitions;
 }
 
 /// Times several works in rounds, and reports ratios between the times of one round.
@@ -49,7 +46,7 @@ class Comparison {
       std::vector<double> round(works.size());
       for (std::size_t w = 0; w < works.size(); ++w) {
         const std::size_t at = (turn + w) % works.size();
-        works[at]();  // Fills the caches with the data of this work.
+        works[at]();  // Fills the caches with the data of the work.
         round[at] = seconds_of(works[at], repetitions);
       }
       ++turn;
@@ -85,7 +82,7 @@ class Comparison {
 };
 
 /// Buffers in one block of memory, with all pages touched, on huge pages if the system has any. No
-/// two buffers begin at the same offset of a page: they would compete for the same cache lines. No
+/// two buffers begin at the same offset of a page, and compete for the same cache lines. No
 /// distance is a large power of two: buffers in one row of the memory's banks would be slow.
 class Arena {
  public:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The reduction of n buffers in host memory, compared in the same run with loops that move the same
+// The reduction of n buffers in host memory, compared in the same run with loops over the same
 // bytes, with the reduction as a user of a matrix library writes the sum, and with other orders and
 // types.
 //
@@ -30,7 +30,7 @@ using bench::Arena;
 using bench::ByteMoves;
 using bench::Comparison;
 
-/// N inputs and N outputs of small integers, and the reduction over them.
+/// N inputs and N outputs of small integers, and the reduction of the inputs.
 template <class T>
 class Replicas {
  public:
@@ -73,7 +73,7 @@ class Replicas {
   Arena arena_;
 };
 
-// Skips the benchmark if memory was not allocated, and says so.
+// Skips the benchmark if memory was not allocated, with a message.
 bool skips(benchmark::State& state, bool allocated) {
   if (!allocated) state.SkipWithError("not enough memory");
   return !allocated;

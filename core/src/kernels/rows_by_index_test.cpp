@@ -201,30 +201,6 @@ RC_GTEST_PROP(ScatterRows, ReplaceTheRowsNamedByTheLast, ()) {
   testing::for_each_type<bool>(check);
 }
 
-// By hand: from 2048 on, the distance of Float16 values is 2.
-TEST(ScatterRows, RoundSixteenBitsOnce) {
-  const auto result = [](ScatterOp op, float first) {
-    Elements<std::int64_t> index(2);
-    Elements<Float16> in(2);
-    Elements<Float16> out(1);
-    for (std::size_t i = 0; i < 2; ++i) {
-      index[i] = 0;
-      in[i] = Float16(1.0F);
-    }
-    out[0] = Float16(first);
-    KernelCall call = call_of(KernelKind::kScatterRows, {.rows = 2, .columns = 1, .table = 1});
-    call.parameters.scatter = op;
-    call.inputs = {index.operand(), in.operand()};
-    call.outputs = {out.operand()};
-    run_on_host(call);
-    return static_cast<float>(out[0]);
-  };
-  EXPECT_EQ(result(ScatterOp::kAdd, 2048), 2050);
-  EXPECT_EQ(result(ScatterOp::kSubtract, -2048), -2050);
-  EXPECT_EQ(result(ScatterOp::kMaximum, 2048), 2048);
-  EXPECT_EQ(result(ScatterOp::kSet, 2048), 1);
-}
-
 RC_GTEST_PROP(FirstBadIndex, IsTheFirstThatNamesNoRow, ()) {
   const auto lookup = *any_lookup();
   const auto index = index_of<std::int64_t>(lookup);
