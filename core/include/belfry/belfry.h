@@ -26,7 +26,6 @@
 #include "belfry/distributed_dataset.h"
 #include "belfry/distributed_values.h"
 #include "belfry/dtype.h"
-#include "belfry/element_traits.h"
 #include "belfry/error.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"

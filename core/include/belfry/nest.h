@@ -5,7 +5,6 @@
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
-#include "belfry/element_traits.h"
 
 #include <cstddef>
 #include <sstream>

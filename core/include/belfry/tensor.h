@@ -8,7 +8,6 @@
 #include "belfry/detail/tensor/any_tensor.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/dtype.h"
-#include "belfry/element_traits.h"
 #include "belfry/error.h"
 #include "belfry/shape.h"
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/element_traits.h"
-
 #include "belfry/detail/tensor/of_user_element.h"
+#include "belfry/dtype.h"
 #include "belfry/error.h"
 
 namespace belfry::detail {

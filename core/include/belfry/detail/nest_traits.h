@@ -4,7 +4,6 @@
 
 #include "belfry/detail/compiler.h"
 #include "belfry/dtype.h"
-#include "belfry/element_traits.h"
 
 #include <array>
 #include <concepts>

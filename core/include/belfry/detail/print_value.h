@@ -4,7 +4,6 @@
 
 #include "belfry/detail/nest_traits.h"
 #include "belfry/dtype.h"
-#include "belfry/element_traits.h"
 
 #include <ostream>
 #include <string>

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Types of programs as leaves of nests (SEM-158).
-#include "belfry/element_traits.h"
-
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
+#include "belfry/dtype.h"
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"

@@ -4,7 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/compiler.h"
-#include "belfry/element_traits.h"
+#include "belfry/dtype.h"
 #include "belfry/shape.h"
 #include "belfry/tensor.h"
 
