@@ -60,7 +60,7 @@ struct PartsExchange {
   int rank = 0;
   /// The first replica of each process, and then the number of all replicas.
   std::vector<int> first_replica{};
-  /// ProcessExchange::exchange_parts.
+  /// GroupMembers::exchange_parts.
   std::function<void(const std::exception_ptr& failure, std::span<const SentPart>,
                      std::span<const ReceivedPart>)>
       exchange{};
