@@ -83,29 +83,19 @@ TEST(FailuresUnderSchedules, EachReplicaHearsOfItsOwn) {
 }
 
 TEST(FailuresUnderSchedules, OneThatIsHandledTakesNoOtherAway) {
-  belfry::testing::at_each_place(2, [](int odd) {
-    under_schedules([&](MirroredStrategy& strategy) {
-      expect_bad_row(strategy, 101 - odd, [&](ReplicaContext& replica) {
-        const auto row = row_of_table(100 + replica.replica_id());
-        if (replica.replica_id() == odd) return fails(row) ? 1.0 : 0.0;
-        Tensor<float>::full({1}, 1.0f);
-        return value_of(row);
+  for (const bool merges : {false, true}) {
+    belfry::testing::at_each_place(2, [merges](int odd) {
+      under_schedules([&](MirroredStrategy& strategy) {
+        expect_bad_row(strategy, 101 - odd, [&](ReplicaContext& replica) {
+          const auto row = row_of_table(100 + replica.replica_id());
+          if (merges) replica.merge_call([](CrossReplicaContext&) {});
+          if (replica.replica_id() == odd) return fails(row) ? 1.0 : 0.0;
+          Tensor<float>::full({1}, 1.0f);
+          return value_of(row);
+        });
       });
     });
-  });
-}
-
-TEST(FailuresUnderSchedules, OneThatIsHandledAfterAMergeTakesNoOtherAway) {
-  belfry::testing::at_each_place(2, [](int odd) {
-    under_schedules([&](MirroredStrategy& strategy) {
-      expect_bad_row(strategy, 101 - odd, [&](ReplicaContext& replica) {
-        const auto row = row_of_table(100 + replica.replica_id());
-        replica.merge_call([](CrossReplicaContext&, const PerReplica<int>&) { return 0; }, 1);
-        if (replica.replica_id() == odd) return fails(row) ? 1.0 : 0.0;
-        return value_of(row);
-      });
-    });
-  });
+  }
 }
 
 TEST(FailuresUnderSchedules, AllHearOfWhatWentIntoAReduction) {

@@ -15,12 +15,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,7 +26,6 @@ namespace belfry::sim::foreign_tensors_test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::under_schedules;
 
 // y += scale * x.
@@ -45,31 +42,6 @@ struct Fails {
     throw std::runtime_error("no step");
   }
 };
-
-TEST(ForeignTensors, KeepTheirPlaceInReplicasAndMerges) {
-  belfry::testing::asserts("SEM-180");
-  under_schedules([](Backend& backend) {
-    std::vector<std::vector<float>> mine{{1, 2}, {3, 4}};
-    {
-      MirroredStrategy strategy(backend);
-      const auto sums = strategy.run([&](ReplicaContext& replica) {
-        auto y = Tensor<float>::over(
-            {2}, std::span(mine[static_cast<std::size_t>(replica.replica_id())]));
-        launch(ScaleAndAdd{10}, updates(y), reads(Tensor<float>::full({2}, 1.0F)));
-        const auto sum = replica.all_reduce(ReduceOp::kSum, y);  // 11 + 13 and 12 + 14
-        add_to(y, sum);
-        return sum.to_host();
-      });
-      EXPECT_THAT(sums[0], ElementsAre(24, 26));
-      EXPECT_EQ(sums[1], sums[0]);
-      for (const auto& report : backend.memory_report()) EXPECT_EQ(report.use.live_buffers, 0U);
-      for (int device : {0, 1}) backend.device(device).compute_stream().synchronize();
-    }
-    EXPECT_THAT(mine[0], ElementsAre(35, 38));
-    EXPECT_THAT(mine[1], ElementsAre(37, 40));
-    EXPECT_THAT(backend.leaks(), IsEmpty());
-  });
-}
 
 // A copy of all bytes shares the bytes of simulated memory, and never the program's.
 TEST(ForeignTensors, ShareNoBytesWithCopies) {
@@ -230,22 +202,6 @@ TEST(ForeignTensors, AreExportedFromEveryDevice) {
     EXPECT_EQ(shared->flags, dlpack::kIsCopied);
     static_cast<float*>(shared->dl_tensor.data)[0] = 8;
     EXPECT_THAT(sole.to_host(), ElementsAre(3, 3));
-  });
-}
-
-// Handles alone decide whether a tensor is shared, not work in flight.
-TEST(ForeignTensors, AreSharedByHandlesAlone) {
-  belfry::testing::asserts("SEM-181");
-  under_schedules([](Backend& backend) {
-    const Placement on{&backend, 0};
-    std::vector<float> mine{1, 2};
-    auto y = Tensor<float>::over({2}, std::span(mine), on);
-    for (int step = 0; step < 5; ++step) {
-      launch(ScaleAndAdd{1}, updates(y), reads(y + y));
-    }
-    const auto second = y;
-    EXPECT_THROW(add_to(y, second), InvalidArgumentError);
-    EXPECT_THAT(y.to_host(), ElementsAre(243, 486));  // Five times times three.
   });
 }
 

@@ -79,19 +79,6 @@ TEST(CudaOnDriver, AFreeThatOvertakesItsUseIsFoundInSomeOrder) {
   EXPECT_LT(found, 40);
 }
 
-TEST(CudaOnDriver, FreedMemoryIsReused) {
-  const sim::SimulatedDriver machine({.gpus = 1, .memory_bytes = 1000});
-  cudaStream_t stream = make_stream();
-  cudaMemPool_t pool = make_pool();
-  for (int i = 0; i < 10; ++i) {
-    int* data = allocate(pool, stream, 200);
-    ASSERT_NE(data, nullptr);
-    ASSERT_EQ(cudaFreeAsync(data, stream), cudaSuccess);
-  }
-  void* large = nullptr;
-  EXPECT_EQ(cudaMallocFromPoolAsync(&large, 1001, pool, stream), cudaErrorMemoryAllocation);
-}
-
 TEST(CudaOnDriver, ReportsPoolsDestroyedBeforeTheirMemory) {
   const sim::SimulatedDriver machine({.gpus = 1});
   cudaStream_t stream = make_stream();

@@ -13,21 +13,7 @@
 namespace belfry::engine::device_memory_test {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-TEST(DeviceMemory, CountsWhatIsAliveAndThePeak) {
-  const auto memory = DeviceMemory::create({.device = 3});
-  AllocationPtr a = memory->allocate(100);
-  const AllocationPtr b = memory->allocate(50);
-  a.reset();
-  const MemoryUse use = memory->use();
-  EXPECT_EQ(use.live_bytes, 50u);
-  EXPECT_EQ(use.live_buffers, 1u);
-  EXPECT_EQ(use.peak_bytes, 150u);
-  EXPECT_THAT(memory->live(), ElementsAre(LiveAllocation{3, 1, 50}));
-  EXPECT_EQ(b->describe(), "buffer 1 of device 3 (50 bytes)");
-}
 
 TEST(DeviceMemory, TheLimitIsExact) {
   const auto memory = DeviceMemory::create({.device = 0, .limit_bytes = 100});

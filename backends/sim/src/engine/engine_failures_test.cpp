@@ -163,16 +163,6 @@ TEST_F(EngineFailureTest, CheckFailuresTellsOfWhatNobodyWaitedFor) {
   EXPECT_NO_THROW(world_.engine->check_failures());
 }
 
-TEST_F(EngineFailureTest, WhatFailsOnADestroyedQueueIsKept) {
-  CommandQueue& queue = world_.engine->create_queue({.device = 0, .number = 7});
-  world_.engine->enqueue(queue, world_.work("bad", {{memory_, {0, 1}}}));
-  world_.engine->destroy_queue(queue);
-  world_.engine->drain();
-  EXPECT_THAT(error_of(ErrorCode::kUninitialised, [&] { world_.engine->check_failures(); }),
-              HasSubstr("bad on S7"));
-  EXPECT_NO_THROW(world_.engine->check_failures());
-}
-
 TEST_F(EngineFailureTest, TheFirstFailureOfDestroyedQueuesIsTold) {
   for (const int number : {7, 8}) {
     CommandQueue& queue = world_.engine->create_queue({.device = 0, .number = number});
@@ -182,6 +172,7 @@ TEST_F(EngineFailureTest, TheFirstFailureOfDestroyedQueuesIsTold) {
   }
   EXPECT_THAT(error_of(ErrorCode::kUninitialised, [&] { world_.engine->check_failures(); }),
               HasSubstr("bad on S7"));
+  EXPECT_NO_THROW(world_.engine->check_failures());
 }
 
 // Work is skipped if the host enqueued it behind a failure and before the report of the failure.
@@ -215,13 +206,6 @@ TEST_F(EngineFailureTest, AnEventTellsItsFailureOnce) {
   EXPECT_THROW(world_.engine->synchronize(event), DeviceError);
   EXPECT_NO_THROW(world_.engine->synchronize(event));
   EXPECT_NO_THROW(world_.engine->synchronize(world_.queue(0)));
-}
-
-TEST_F(EngineFailureTest, WhatWorkThrowsReachesTheHostAsItIs) {
-  Command command = world_.work("user");
-  command.run = [](const Command&) { throw std::out_of_range("row 7"); };
-  world_.engine->enqueue(world_.queue(0), std::move(command));
-  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::out_of_range);
 }
 
 TEST_F(EngineFailureTest, AFailedMemberFailsTheCollectiveForAll) {

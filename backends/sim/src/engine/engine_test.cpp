@@ -81,14 +81,6 @@ TEST(Engine, AQueueIsFirstInFirstOut) {
   EXPECT_TRUE(world.engine->query(world.queue(0)));
 }
 
-TEST(Engine, SynchronizeCoversWhatWasEnqueuedBeforeIt) {
-  EngineWorld world(1);
-  world.enqueue(0, "a");
-  world.engine->synchronize(world.queue(0));
-  world.enqueue(0, "b");
-  EXPECT_THAT(world.done, ElementsAre("a"));
-}
-
 TEST(Engine, AWaitOrdersTwoQueues) {
   belfry::testing::asserts("SEM-72");
   EngineWorld world;
@@ -100,33 +92,6 @@ TEST(Engine, AWaitOrdersTwoQueues) {
   world.chooser.agents = {1, 1, 1, 1};
   world.engine->synchronize(world.queue(1));
   EXPECT_THAT(world.done, ElementsAre("producer", "consumer"));
-}
-
-TEST(Engine, AWaitHoldsTheRecordThatWasTheLatestWhenItWasIssued) {
-  EngineWorld world;
-  EventPoint event;
-  world.enqueue(0, "first");
-  world.engine->record(world.queue(0), event);
-  world.engine->wait(world.queue(1), event);
-  world.enqueue(0, "second");
-  world.engine->record(world.queue(0), event);
-  world.enqueue(1, "waiter");
-  world.engine->run(0);
-  // Runnable now: `second`, `waiter`; the wait does not reach for the later record.
-  EXPECT_EQ(world.engine->runnable(), 2u);
-  world.engine->run(1);
-  EXPECT_THAT(world.done, ElementsAre("first", "waiter"));
-}
-
-TEST(Engine, AnEventThatWasNeverRecordedHoldsNobody) {
-  EngineWorld world;
-  EventPoint event;
-  world.engine->wait(world.queue(0), event);
-  world.enqueue(0, "a");
-  world.engine->synchronize(event);
-  EXPECT_TRUE(world.engine->query(event));
-  world.engine->synchronize(world.queue(0));
-  EXPECT_THAT(world.done, ElementsAre("a"));
 }
 
 TEST(Engine, TheHostWaitsForAnEventAndNotForMore) {
@@ -239,19 +204,6 @@ TEST(Engine, AQueueHolds1024Commands) {
   EXPECT_THAT(world.done, IsEmpty());
   world.enqueue(0, "a");
   EXPECT_EQ(world.done.size(), 1u);
-}
-
-TEST(Engine, ADestroyedQueueStillDoesItsWork) {
-  EngineWorld world(2);
-  EventPoint event;
-  world.enqueue(0, "a");
-  world.engine->record(world.queue(0), event);
-  world.engine->destroy_queue(world.queue(0));
-  world.engine->synchronize(event);
-  EXPECT_THAT(world.done, ElementsAre("a"));
-  world.enqueue(1, "b");
-  world.engine->drain();
-  EXPECT_THAT(world.done, ElementsAre("a", "b"));
 }
 
 TEST(Engine, AChainOfAnyLengthComesLoose) {
