@@ -119,6 +119,7 @@ rc::Gen<Drawn> launches() {
 template <class T>
 struct Outcome {
   std::optional<ErrorReport> report;
+  std::vector<T> x;
   std::vector<T> y;
   std::vector<T> z;
   std::uint64_t hash = 0;
@@ -149,6 +150,7 @@ Outcome<T> outcome_of(const Drawn& drawn, bool check_kernels) {
     outcome.report = error.report();
   }
   outcome.hash = backend.log().hash();
+  outcome.x = x.to_host();
   return outcome;
 }
 
@@ -198,6 +200,7 @@ std::pair<ErrorCode, std::string> expected(const Drawn& drawn) {
 template <class T>
 void holds_for(const Drawn& drawn) {
   const Outcome<T> checked = outcome_of<T>(drawn, true);
+  RC_ASSERT(checked.x == std::vector<T>(drawn.x.begin(), drawn.x.end()));
   if (drawn.mistake != Mistake::kNone) {
     RC_ASSERT(checked.report.has_value());
     const auto [code, text] = expected<T>(drawn);

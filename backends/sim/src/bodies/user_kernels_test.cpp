@@ -30,7 +30,6 @@ namespace belfry::sim::user_kernels_test {
 namespace {
 
 using belfry::testing::code_of;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Seen;
 using testing::SeenOnce;
@@ -66,41 +65,6 @@ struct WritesAndCalls {
 const std::function<void()> kThrow = [] { throw std::runtime_error("no step"); };
 
 float value_of(const Tensor<float>& x) { return x.to_host()[0]; }
-
-TEST(UserKernels, RunInReplicasMergesAndUpdates) {
-  belfry::testing::asserts("SEM-170");
-  under_schedules([](Backend& backend) {
-    MirroredStrategy strategy(backend);
-    const auto weight = strategy.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); });
-    const auto sums = strategy.run([&](ReplicaContext& replica) {
-      auto y = Tensor<float>::full({2}, 1.0F);
-      const auto x = Tensor<float>::full({2}, 1.0F + static_cast<float>(replica.replica_id()));
-      launch(ScaleAndAdd{2}, updates(y), reads(x));  // 3 and 5
-      replica.merge_call(
-          [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& values) {
-            auto first = values[0];
-            launch(ScaleAndAdd{1}, updates(first), reads(values[0]));  // 6
-            EXPECT_EQ(value_of(first), 6);
-            const auto total = cross.reduce(ReduceOp::kSum, values);  // 8
-            cross.update(
-                weight,
-                [](Tensor<float>& w, const Tensor<float>& g) {
-                  launch(ScaleAndAdd{0.5F}, updates(w), reads(g));
-                },
-                total);
-          },
-          y);
-      return value_of(y);
-    });
-    EXPECT_THAT(std::vector<float>(sums.begin(), sums.end()), ElementsAre(3, 5));
-    EXPECT_THAT(strategy.read(weight).to_host(), ElementsAre(5, 5));
-    strategy.cross_replica().update_non_slot(strategy.devices(), [] {
-      auto state = Tensor<float>::full({1}, 1.0F);
-      launch(ScaleAndAdd{3}, updates(state), reads(state));
-      EXPECT_EQ(value_of(state), 4);
-    });
-  });
-}
 
 TEST(UserKernels, AreInTheLogWithTheirNameAndTheirAccesses) {
   belfry::testing::asserts("SEM-170");
