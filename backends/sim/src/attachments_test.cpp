@@ -7,6 +7,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/replay_token.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -129,6 +130,7 @@ TEST(AnOwnChooser, MakesTheSameRunByNameAndByCount) {
 }
 
 TEST(AnOwnChooser, MakesTokensThatReplay) {
+  belfry::testing::asserts("SEM-71");
   for (const std::uint32_t answer : {0u, 1u, 2u, 5u}) {
     Constant own(answer);
     Backend first{{.devices = 3, .digests = Digests::kAll}, Attachments{.chooser = &own}};

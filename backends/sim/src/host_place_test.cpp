@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,15 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-TEST(HostPlace, IsADeviceAfterTheOthers) {
-  Backend backend{{.devices = 2}};
-  EXPECT_EQ(backend.connections().host, std::optional(2));
-  EXPECT_EQ(to_string(backend.device(2).spec()), "/job:localhost/replica:0/task:0/device:CPU:0");
-  EXPECT_EQ(backend.device_spec(2), backend.device(2).spec());
-  EXPECT_EQ(backend.index_of(DeviceSpec::parse("cpu")), 2);
-  EXPECT_EQ(backend.device_count(), 2);
-}
 
 TEST(HostPlace, HasNoLimitOfMemory) {
   Backend backend{{.devices = 1, .memory_limit_bytes = 64}};

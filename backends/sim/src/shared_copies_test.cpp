@@ -8,8 +8,10 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "buffer.h"
+#include "testing/raw_program.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -165,6 +167,18 @@ TEST(SharedCopies, OfAVariableAreNotMadeInPlace) {
   EXPECT_THROW(strategy.cross_replica().update(variable, twice), DeviceError);
   strategy.cross_replica().update({.in_place = true}, variable, twice);
   for (const auto& component : strategy.local_values(variable)) expect_all(component, 2);
+}
+
+// Programs and logs cannot see whether copies share their bytes.
+RC_GTEST_PROP(SharedCopies, ChangeNeitherResultsNorLog, (std::uint64_t data, std::uint64_t seed)) {
+  const auto program = testing::RawProgram::draw(data, 8);
+  const auto options = [&](bool share) {
+    return Options{.devices = 2, .share_copies = share, .digests = Digests::kAll, .seed = seed};
+  };
+  Backend shared(options(true));
+  Backend apart(options(false));
+  RC_ASSERT(testing::RawRun(shared).run(program) == testing::RawRun(apart).run(program));
+  RC_ASSERT(shared.log().hash() == apart.log().hash());
 }
 
 }  // namespace

@@ -371,6 +371,11 @@ TEST_F(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
   parts[1].output = parts[1].input;
   parts[1].output.offset += 4;
   expect_refusal(sum);
+  for (CollectivePart& part : parts) {  // The input is a part of the output.
+    part.output = part.input;
+    part.input.count = 2;
+  }
+  expect_refusal([&] { communicator.all_gather(parts); });
 }
 
 TEST_F(SpiCollectives, GatherInPlaceFromOne) {
