@@ -54,7 +54,9 @@ class Reduction {
     sums(tensors, op);
     return Calls::of(machine_).since(before);
   }
-  const sim::SimulatedDriver& machine() const { return machine_; }
+  ~Reduction() { EXPECT_EQ(machine_.reports(), std::vector<std::string>{}); }
+  Reduction(const Reduction&) = delete;
+  Reduction& operator=(const Reduction&) = delete;
 
  private:
   void sums(int tensors, ReduceOp op = ReduceOp::kSum) {
@@ -85,26 +87,22 @@ class Reduction {
   int replicas_;
 };
 
+void expect_one_group(const Calls& calls, int reductions) {
+  EXPECT_EQ(calls.starts, 1U);
+  EXPECT_EQ(calls.ends, 1U);
+  EXPECT_EQ(calls.reductions, static_cast<std::uint64_t>(reductions));
+}
+
 TEST(GroupedCalls, HaveAllTensorsOfAReduction) {
   Reduction reduction({0, 1, 2, 3});
-  for (const int tensors : {1, 2, 100}) {
-    const Calls calls = reduction.calls(tensors);
-    EXPECT_EQ(calls.starts, 1U);
-    EXPECT_EQ(calls.ends, 1U);
-    EXPECT_EQ(calls.reductions, static_cast<std::uint64_t>(4 * tensors));
-  }
-  EXPECT_EQ(reduction.machine().reports(), std::vector<std::string>{});
+  for (const int tensors : {1, 2, 100}) expect_one_group(reduction.calls(tensors), 4 * tensors);
 }
 
 TEST(GroupedCalls, HaveAllMeansAndAllWidenedHalves) {
   Reduction<Float16> halves({0, 1});
   for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    const Calls calls = halves.calls(50, op);
-    EXPECT_EQ(calls.starts, 1U);
-    EXPECT_EQ(calls.ends, 1U);
-    EXPECT_EQ(calls.reductions, 100U);
+    expect_one_group(halves.calls(50, op), 100);
   }
-  EXPECT_EQ(halves.machine().reports(), std::vector<std::string>{});
 }
 
 // 100 tensors of 8 bytes: one pack, or ten packs of 80 bytes.
@@ -112,11 +110,7 @@ TEST(GroupedCalls, HaveAllPacksOfAReduction) {
   for (const std::int64_t bytes : {0, 80}) {
     Reduction reduction({0, 1, 2},
                         in_packs(std::make_shared<NativeAllReduce>(), {.bytes_per_pack = bytes}));
-    const Calls calls = reduction.calls(100);
-    EXPECT_EQ(calls.starts, 1U);
-    EXPECT_EQ(calls.ends, 1U);
-    EXPECT_EQ(calls.reductions, bytes == 0 ? 3U : 30U);
-    EXPECT_EQ(reduction.machine().reports(), std::vector<std::string>{});
+    expect_one_group(reduction.calls(100), bytes == 0 ? 3 : 30);
   }
 }
 
@@ -126,12 +120,9 @@ TEST(GroupedCalls, HaveAllSumsOfReplicasThatShareGpus) {
   const Calls one = reduction.calls(1);
   for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
     const Calls calls = reduction.calls(60, op);
-    EXPECT_EQ(calls.starts, 1U);
-    EXPECT_EQ(calls.ends, 1U);
-    EXPECT_EQ(calls.reductions, 120U);
+    expect_one_group(calls, 120);
     EXPECT_EQ(calls.waits, one.waits) << "streams wait once for all tensors";
   }
-  EXPECT_EQ(reduction.machine().reports(), std::vector<std::string>{});
 }
 
 TEST(GroupedCalls, WaitOnceOnOneGpu) {
@@ -140,7 +131,6 @@ TEST(GroupedCalls, WaitOnceOnOneGpu) {
   const Calls many = reduction.calls(60);
   EXPECT_EQ(many.waits, one.waits);
   EXPECT_EQ(many.starts, 0U);
-  EXPECT_EQ(reduction.machine().reports(), std::vector<std::string>{});
 }
 
 }  // namespace

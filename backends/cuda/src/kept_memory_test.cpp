@@ -20,7 +20,6 @@ using test::code_of;
 using test::fill_on_each_stream;
 using test::first_ranks;
 using test::kLaunchFailure;
-using test::Members;
 
 /// Copies from memory of a different stream, and drops the memory after the call. Call number
 /// `which` of `function` during the copy fails. Returns whether the copy was refused.
@@ -140,60 +139,6 @@ TEST(KeptMemory, AnErrorOfTheUsersIsNotTheLaunchs) {
   fill.outputs = {view_of(device.allocate(4, device.compute_stream()), DType::kFloat32)};
   ASSERT_EQ(cudaSetDevice(77), cudaErrorInvalidDevice);
   EXPECT_NO_THROW(device.compute_stream().launch(fill));
-}
-
-TEST(Views, MisalignedViewsAreRefused) {
-  const sim::SimulatedDriver machine({.gpus = 1});
-  Backend backend{{.devices = {0, 0}}};
-  belfry::Stream& stream = backend.device(0).compute_stream();
-  const BufferPtr buffer = backend.device(0).allocate(16, stream);
-  const BufferView straight{buffer, 4, 1, DType::kFloat32};
-  const BufferView askew{buffer, 10, 1, DType::kFloat32};
-  float value = 0;
-  const ErrorCode expected = ErrorCode::kInvalidArgument;
-  EXPECT_EQ(code_of([&] { stream.copy(askew, straight); }), expected);
-  EXPECT_EQ(code_of([&] { stream.copy(straight, askew); }), expected);
-  EXPECT_EQ(code_of([&] { stream.write(askew, &value); }), expected);
-  EXPECT_EQ(code_of([&] { stream.read(&value, askew); }), expected);
-  const auto clique = backend.communicator(first_ranks(2));
-  Members members(backend);
-  for (const std::size_t odd : {0U, 1U}) {
-    std::vector<CollectivePart> parts = members.parts;
-    parts[odd].output = askew;
-    EXPECT_EQ(code_of([&] { clique->broadcast(0, parts); }), expected);
-  }
-}
-
-// Two elements for each rank: a gather's input is a part of its output, a broadcast's input
-// overlaps its output.
-TEST(Collectives, OfPartsThatOverlapAreRefused) {
-  const sim::SimulatedDriver machine({.gpus = 2});
-  for (const std::vector<int>& gpus : {std::vector{0, 0}, std::vector{0, 1}}) {
-    Backend backend{{.devices = gpus}};
-    const auto clique = backend.communicator(first_ranks(2));
-    std::vector<CollectivePart> gather;
-    std::vector<CollectivePart> shifted;
-    std::vector<CollectivePart> in_place;
-    for (int rank = 0; rank < 2; ++rank) {
-      belfry::Stream& stream = backend.device(rank).compute_stream();
-      const BufferPtr buffer = backend.device(rank).allocate(12, stream);
-      const std::vector<float> values{1.0F + static_cast<float>(rank), 3, 4};
-      stream.write(view_of(buffer, DType::kFloat32), values.data());
-      const BufferView first{buffer, 0, 2, DType::kFloat32};
-      const BufferView second{buffer, 4, 2, DType::kFloat32};
-      gather.push_back({{buffer, 4, 1, DType::kFloat32}, first, &stream});
-      shifted.push_back({first, second, &stream});
-      in_place.push_back({first, first, &stream});
-    }
-    const ErrorCode expected = ErrorCode::kInvalidArgument;
-    EXPECT_EQ(code_of([&] { clique->all_gather(gather); }), expected);
-    EXPECT_EQ(code_of([&] { clique->broadcast(0, shifted); }), expected);
-    clique->broadcast(1, in_place);
-    std::vector<float> found(3);
-    const BufferPtr& buffer = in_place[0].output.buffer;
-    in_place[0].stream->read(found.data(), view_of(buffer, DType::kFloat32));
-    EXPECT_EQ(found, (std::vector<float>{2, 3, 4}));
-  }
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,9 +29,19 @@ using Body = std::function<void(Backend&, Communicator&, int first)>;
 
 GroupHealth whole() { return {}; }
 
+using Backends = std::vector<std::unique_ptr<Backend>>;
+
+// A backend on each of two GPUs, for a process each.
+Backends two_processes(std::chrono::milliseconds deadline = std::chrono::minutes(1)) {
+  Backends backends;
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    backends.push_back(std::make_unique<Backend>(Options{.devices = {gpu}, .deadline = deadline}));
+  }
+  return backends;
+}
+
 // The offers of the backends, in order; the first leads.
-std::vector<std::vector<std::byte>> offers_of(
-    const std::vector<std::unique_ptr<Backend>>& backends) {
+std::vector<std::vector<std::byte>> offers_of(const Backends& backends) {
   std::vector<std::vector<std::byte>> offers;
   for (const auto& backend : backends) {
     offers.push_back(backend->offer(first_ranks(backend->device_count()), offers.empty()));
@@ -41,7 +51,7 @@ std::vector<std::vector<std::byte>> offers_of(
 
 // `body` in each process, with the communicator over all processes.
 void on_processes(const Gpus& gpus, const Body& body, bool warm_up = false) {
-  std::vector<std::unique_ptr<Backend>> backends;
+  Backends backends;
   for (const std::vector<int>& own : gpus) {
     backends.push_back(std::make_unique<Backend>(Options{.devices = own, .warm_up = warm_up}));
   }
@@ -173,7 +183,7 @@ TEST(ProcessLinks, RefuseTheHost) {
 
 TEST(ProcessLinks, RefuseAGpuOfTwoProcesses) {
   const sim::SimulatedDriver machine({.gpus = 1});
-  std::vector<std::unique_ptr<Backend>> backends;
+  Backends backends;
   for (int process = 0; process < 2; ++process) backends.push_back(std::make_unique<Backend>());
   const auto offers = offers_of(backends);
   std::vector<std::jthread> threads;
@@ -191,10 +201,7 @@ TEST(ProcessLinks, GiveUpAProcessThatDoesNotJoin) {
   for (const bool of_group : {false, true}) {
     const sim::SimulatedDriver machine({.gpus = 2});
     const std::chrono::milliseconds own(of_group ? 60'000 : 30);
-    std::vector<std::unique_ptr<Backend>> backends;
-    for (int gpu = 0; gpu < 2; ++gpu) {
-      backends.push_back(std::make_unique<Backend>(Options{.devices = {gpu}, .deadline = own}));
-    }
+    const Backends backends = two_processes(own);
     const auto offers = offers_of(backends);
     const auto health = [&] {
       GroupHealth health;
@@ -217,10 +224,7 @@ TEST(ProcessLinks, GiveUpAProcessThatDoesNotJoin) {
 // The limits are long; the loss of process 1 ends the wait.
 TEST(ProcessLinks, NameALostProcess) {
   const sim::SimulatedDriver machine({.gpus = 2});
-  std::vector<std::unique_ptr<Backend>> backends;
-  for (int gpu = 0; gpu < 2; ++gpu) {
-    backends.push_back(std::make_unique<Backend>(Options{.devices = {gpu}}));
-  }
+  const Backends backends = two_processes();
   const auto offers = offers_of(backends);
   const auto health = [] { return GroupHealth{.lost = {1}, .reason = "it has left"}; };
   try {

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bodies of users' kernels on a real GPU.
+// Bodies of users' kernels on a real GPU. Random programs of kernels: KernelMixes in proptests_gpu.
 #include "belfry/cuda/backend.h"
 #include "belfry/cuda/per_stream.h"
 #include "belfry/error.h"
 #include "belfry/launch.h"
 #include "belfry/strategies.h"
-#include "belfry/tensor_ops.h"
 #include "scale_and_add.h"
 #include "slow_fill.h"
 #include "support_test.h"
@@ -18,7 +17,6 @@
 #include <cuda_runtime.h>
 
 #include <array>
-#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <span>
@@ -34,15 +32,6 @@ using test::SlowFill;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-
-// z = x, by way of scratch memory.
-struct Copy {
-  void on_cuda(cudaStream_t stream, std::span<std::byte> memory, std::span<float> z,
-               std::span<const float> x) const {
-    cudaMemcpyAsync(memory.data(), x.data(), x.size_bytes(), cudaMemcpyDeviceToDevice, stream);
-    cudaMemcpyAsync(z.data(), memory.data(), z.size_bytes(), cudaMemcpyDeviceToDevice, stream);
-  }
-};
 
 struct Throws {
   void on_cuda(cudaStream_t, std::span<float>) const { throw std::runtime_error("no step"); }
@@ -83,25 +72,6 @@ class UserKernelsOnAGpu : public ::testing::Test {
   Backend backend_{{.devices = {0, 0}}};
   Placement on_{&backend_, 0};
 };
-
-TEST_F(UserKernelsOnAGpu, RunInOrderWithTheWorkOfTheirStream) {
-  auto y = Tensor<float>::full({1000}, 1, on_);
-  for (int step = 0; step < 3; ++step) {
-    launch(ScaleAndAdd{2}, updates(y), reads(Tensor<float>::full({1000}, 1, on_)));
-    y = y + y;
-  }
-  EXPECT_EQ(y.to_host()[999], 36);  // 1, 6, 16, 36
-  auto z = Tensor<float>::uninitialised({1000}, on_);
-  launch(Copy(), scratch(4000), writes(z), reads(y));
-  EXPECT_EQ(z.to_host()[999], 36);
-  MirroredStrategy strategy(backend_);
-  const auto sums = strategy.run([](ReplicaContext& replica) {
-    auto own = Tensor<float>::full({1}, 1.0F + static_cast<float>(replica.replica_id()));
-    launch(ScaleAndAdd{1}, updates(own), reads(own));
-    return replica.all_reduce(ReduceOp::kSum, own).item();
-  });
-  EXPECT_EQ(sums[0], 6);
-}
 
 // Copies between devices are in streams of their own, and the kernels of SlowFill last longer than
 // the host needs for all launches.
