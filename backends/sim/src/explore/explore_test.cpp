@@ -21,7 +21,6 @@
 #include <map>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace belfry::sim::explore_test {
@@ -315,44 +314,6 @@ TEST_F(Explore, HasNoVerdictOnAbandonedReplicas) {
   }
 }
 
-// The body of the outer exploration explores a body of its own.
-TEST_F(Explore, CertifiesNoExplorationInABody) {
-  belfry::testing::asserts("SEM-193");
-  std::vector<std::string> inner;
-  const Verdict verdict = explore(kTwo, [&](Backend& backend) {
-    const Verdict nested = explore(kTwo, reduced);
-    inner = broken_conditions(nested);
-    return reduced(backend) + (nested.level() == VerdictLevel::kSampled ? 1 : 0);
-  });
-  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
-  EXPECT_THAT(broken_conditions(verdict), ElementsAre("the body uses its backend alone"));
-  EXPECT_THAT(inner, ElementsAre("replicas share no host bytes that one of them writes"));
-  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "5");  // 1.5 + 2.5, and 1 of the level.
-}
-
-TEST_F(Explore, CertifiesNoBodyWithASecondThread) {
-  belfry::testing::asserts("SEM-193");
-  double result = 0;
-  const Verdict verdict = explore(kTwo, [&](Backend& backend) {
-    std::thread second([&] { result = reduced(backend); });
-    second.join();
-    return result;
-  });
-  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
-  EXPECT_THAT(broken_conditions(verdict), ElementsAre("the body uses its backend alone"));
-  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "4");
-}
-
-TEST_F(Explore, CertifiesNoRunLongerThanItsRecord) {
-  belfry::testing::asserts("SEM-193");
-  Options options = kTwo;
-  options.record_limit = 3;
-  const Verdict verdict = explore(options, reduced);
-  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
-  EXPECT_THAT(broken_conditions(verdict), ElementsAre("the body repeats"));
-  EXPECT_THAT(explain(verdict), HasSubstr("raise Options::record_limit"));
-}
-
 // The body ends by an exception of its own after some runs of replicas, and leaves work behind.
 TEST_F(Explore, CertifiesABodyThatStopsItself) {
   const Verdict verdict = explore(kTwo, [](Backend& backend) {
@@ -364,19 +325,6 @@ TEST_F(Explore, CertifiesABodyThatStopsItself) {
   });
   EXPECT_VERDICT(verdict, kCertified);
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "an exception: no steps are left");
-}
-
-// Of the further schedules, the serial one ends with replica 1, and its reverse with replica 0.
-TEST_F(Explore, RefutesFromEveryJudgedSchedule) {
-  belfry::testing::asserts("SEM-225");
-  host_.report.conflicts = {{nullptr, 8, {{}, true, nullptr, {}}, {{}, true, nullptr, {}}}};
-  Options options = kTwo;
-  options.schedule = Schedule::fixed();
-  EXPECT_EQ(explore(options, captured).level(), VerdictLevel::kRefuted);
-  options = kTwo;
-  for (options.seed = 0; options.seed < 24; ++options.seed) {
-    EXPECT_EQ(explore(options, captured).level(), VerdictLevel::kRefuted) << options.seed;
-  }
 }
 
 // The seed of the options is the body's alone.
