@@ -145,7 +145,7 @@ int lose(ProcessGroup& whole) {
   OwnBackend own;
   MultiWorkerMirroredStrategy strategy{own.backend, group};
   check_sums(strategy, 1);
-  if (group.rank() == 1) group.left = 2;
+  if (group.rank() == 1) group.left = 1;
   try {
     check_sum<float>(strategy, 1000);
   } catch (const ProcessLostError&) {
