@@ -7,7 +7,6 @@
 #include "belfry/launch.h"
 #include "belfry/sim/explore.h"
 #include "belfry/tensor_ops.h"
-#include "belfry/testing/asserts.h"
 #include "belfry/testing/certified.h"
 
 #include <gmock/gmock.h>
@@ -182,7 +181,6 @@ TEST(WatchedKernels, EndInWaitsOfOtherReplicasWithoutARace) {
 // Each replica has a cell, and waits before the read: no schedule differs, and nobody has proved
 // so.
 TEST(WatchedKernels, WithMemoryOfTheProgramAreNamed) {
-  belfry::testing::asserts("SEM-196");
   const Verdict verdict = explore(options(), [](Backend& backend) {
     std::vector<double> cells(2);
     (void)values_of(backend, [&](int id) { return Note{&cells[static_cast<std::size_t>(id)]}; });
