@@ -7,6 +7,7 @@
 // columns.
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/vjp.h"
 #include "suites/property.h"
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 // Wrong arguments of verbs, of strategies' constructors and of the makers of datasets. The first
 // error says what to write, and the output is short. Each section fails; the rest compiles.
 #include "belfry/belfry.h"
+#include "belfry/vjp.h"
 
 #include <memory>
 #include <optional>
