@@ -4,6 +4,7 @@
 
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/distributed_values.h"
 #include "belfry/variable.h"
