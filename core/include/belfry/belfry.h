@@ -34,3 +34,4 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"
 #include "belfry/variable.h"
+#include "belfry/vjp.h"
