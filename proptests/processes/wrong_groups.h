@@ -20,9 +20,6 @@ class WrongGroup : public ForwardingGroup {
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     return changed(right_.gather(bytes));
   }
-  FoldedBytes fold(std::span<const std::byte> bytes, Fold fold) override {
-    return ProcessGroup::fold(bytes, fold);
-  }
 
  protected:
   using Messages = std::vector<std::vector<std::byte>>;

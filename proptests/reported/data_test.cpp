@@ -173,7 +173,7 @@ TEST_P(Reported, ABatchThatDoesNotDivideIsSharedOutOrRefused) {
   const auto divided = [](const InputContext& context) {
     return Dataset<int>::range(8).batch(context.get_per_replica_batch_size(7));
   };
-  EXPECT_THAT(text_of([&] {
+  EXPECT_THAT(belfry::testing::text_of_error<Error>([&] {
                 strategy_.distribute_datasets_from_function(
                     divided, {.end_of_data = EndOfData::kDropPartialStep});
               }),

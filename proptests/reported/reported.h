@@ -4,6 +4,7 @@
 
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "suites/text_of_error.h"
 
 #include <gtest/gtest.h>
 
@@ -48,18 +49,7 @@ class Reported : public ::testing::TestWithParam<Way> {
   /// The text of the error of a run.
   template <class Body>
   std::string error_of(const Body& body) {
-    return text_of([&] { strategy_.run(body); });
-  }
-
-  /// The text of the error of a call.
-  template <class Call>
-  static std::string text_of(const Call& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return belfry::testing::text_of_error<Error>([&] { strategy_.run(body); });
   }
 
   sim::Backend backend_{GetParam().options};

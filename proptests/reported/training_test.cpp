@@ -116,7 +116,7 @@ TEST_P(Reported, CountersOfUpdatesCountUpdates) {
   }
   EXPECT_EQ(strategy_.read(updates), 10);
   EXPECT_EQ(strategy_.read(replicas), 30);
-  EXPECT_THAT(text_of([&] {
+  EXPECT_THAT(belfry::testing::text_of_error<Error>([&] {
                 strategy_.mirrored_variable(0, {.name = "m", .aggregation = Aggregation::kMean});
               }),
               HasSubstr("BF-035"));
@@ -259,14 +259,14 @@ TEST_P(Reported, AReplicaWithoutMemoryTakesPartWithNothing) {
       return replica.all_reduce(ReduceOp::kSum, tried(replica));
     });
     EXPECT_THAT(sums, Each(std::pair<double, double>(7 - (1 << odd), 2)));
-    EXPECT_THAT(text_of([&] {
+    EXPECT_THAT(belfry::testing::text_of_error<Error>([&] {
                   strategy.run([&](ReplicaContext& replica) {
                     const auto own = tried(replica);
                     return own.second == 0 ? own : replica.all_reduce(ReduceOp::kSum, own);
                   });
                 }),
                 HasSubstr("BF-010"));
-    EXPECT_THAT(text_of([&] {
+    EXPECT_THAT(belfry::testing::text_of_error<Error>([&] {
                   strategy.run([&](ReplicaContext& replica) {
                     return replica.all_reduce(ReduceOp::kSum, gradient(replica));
                   });
