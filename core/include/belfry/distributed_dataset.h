@@ -30,6 +30,7 @@ struct IsDataset : std::false_type {};
 template <class T>
 struct IsDataset<Dataset<T>> : std::true_type {};
 
+/// The call of an input function.
 template <class F>
 using InputFunctionCall = FunctionCall<const F, const InputContext&>;
 /// The call of the function that an input function returns. Of an input function that returns

@@ -184,6 +184,7 @@ class ProcessGroup {
   /// file.
   class FileWait {
    public:
+    /// The wait begins.
     explicit FileWait(ProcessGroup& group) : group_(group) { group_.do_wait_for_file(true); }
     FileWait(const FileWait&) = delete;
     FileWait& operator=(const FileWait&) = delete;

@@ -57,7 +57,7 @@ namespace belfry::detail {
 
 /// The processes that reduce tensors together in parts.
 struct PartsExchange {
-  int rank = 0;
+  int rank = 0;  ///< The number of this process.
   /// The first replica of each process, and then the number of all replicas.
   std::vector<int> first_replica{};
   /// GroupMembers::exchange_parts.
@@ -65,6 +65,7 @@ struct PartsExchange {
                      std::span<const ReceivedPart>)>
       exchange{};
 
+  /// The number of processes.
   int processes() const { return static_cast<int>(first_replica.size()) - 1; }
 };
 

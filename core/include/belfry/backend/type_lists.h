@@ -16,15 +16,20 @@ namespace belfry::kernels {
 template <class... Ts>
 struct TypeList {};
 
+/// The floating types.
 using FloatingTypes = TypeList<float, double, Float16, BFloat16>;
+/// The unsigned integers.
 using UnsignedTypes = TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 /// The types of operations that ignore the sign of integers: all types after `unsigned_of`.
 using UnsignedOrFloatingTypes = TypeList<float, double, Float16, BFloat16, std::uint8_t,
                                          std::uint16_t, std::uint32_t, std::uint64_t>;
+/// All types but bool.
 using NumericTypes =
     TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
              std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+/// The types of row numbers.
 using IndexTypes = TypeList<std::int32_t, std::int64_t>;
+/// The types of all tensors; bool as its byte.
 using AllTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
                           std::uint8_t, element::BoolByte, std::int16_t, std::uint16_t,
                           std::uint32_t, std::uint64_t>;

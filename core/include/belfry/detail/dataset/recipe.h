@@ -31,11 +31,16 @@ class Recipe {
   Recipe then(const char* call, const std::vector<std::int64_t>& numbers, bool drops = false) const;
   /// The recipe after a call of a function of the program.
   Recipe then_unseen(const char* call) const;
+  /// The recipe after a call with an unsigned number, such as a seed.
   Recipe then_numbered(const char* call, std::uint64_t number) const;
+  /// The recipe of pairs with the elements of `other`.
   Recipe then_zip(const Recipe& other) const;
+  /// The recipe after `count` elements are skipped.
   Recipe then_skip(std::int64_t count) const;
 
+  /// The calls as text, `range(12).batch(4)`; the middle of a long text is left out.
   const std::string& words() const { return words_; }
+  /// A digest of all calls, also of those that the text leaves out.
   std::uint64_t digest() const { return digest_; }
   /// Whether datasets with equal digests have equal elements.
   bool is_seen() const { return is_seen_; }
@@ -54,6 +59,7 @@ class Recipe {
 
 /// The name of a file without its folders.
 std::string_view file_name_of(std::string_view path);
+/// The number in 16 hexadecimal digits.
 std::string hexadecimal(std::uint64_t number);
 
 /// A digest of some elements of a vector: numbers, and texts without folders, for files may be in
@@ -61,6 +67,7 @@ std::string hexadecimal(std::uint64_t number);
 template <class T>
 class ElementSample {
  public:
+  /// Takes up to eight elements, evenly spread.
   explicit ElementSample(const std::vector<T>& elements) {
     constexpr std::size_t kMost = 8;  // Reading all would take as long as a loop.
     const std::size_t count = std::min(elements.size(), kMost);
@@ -106,6 +113,7 @@ Recipe recipe_of(const std::vector<T>& elements) {
 class DatasetFacts {
  public:
   DatasetFacts() = default;
+  /// `batch_size`: rows of each batch but the last, if known.
   DatasetFacts(Recipe recipe, bool is_endless = false,
                std::optional<std::int64_t> batch_size = std::nullopt)
       : recipe_(std::move(recipe)), is_endless_(is_endless), batch_size_(batch_size) {}

@@ -108,10 +108,10 @@ std::string to_string(const ReductionStatistics& statistics);
 
 /// Counts of the work of a strategy.
 struct StrategyStatistics {
-  std::uint64_t runs = 0;
-  std::uint64_t merges = 0;  ///< merge_calls, reductions in replicas, and assignments.
-  std::uint64_t updates = 0;
-  ReductionStatistics reduction{};
+  std::uint64_t runs = 0;           ///< Calls of `run`.
+  std::uint64_t merges = 0;         ///< merge_calls, reductions in replicas, and assignments.
+  std::uint64_t updates = 0;        ///< Calls of update functions.
+  ReductionStatistics reduction{};  ///< Of the reductions.
 
   bool operator==(const StrategyStatistics&) const = default;
 };
