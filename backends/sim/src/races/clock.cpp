@@ -7,34 +7,37 @@ namespace belfry::sim::races {
 // A clock that covers the other stays as it is, and a covered clock becomes a copy, which shares
 // the table. Only two clocks with news on both sides are joined lane by lane.
 void Clock::join(const Clock& other) {
-  if (other.is_empty() || has_last_of(other)) return;
-  if (is_empty() || other.has_last_of(*this)) {
+  if (other.is_empty() || includes_end_of(other)) return;
+  if (is_empty() || other.includes_end_of(*this)) {
     *this = other;
     return;
   }
   last_ = {};
   join_table(other.table_);
-  for (std::size_t i = 0; i < other.own_count_; ++i) raise(other.own_[i]);
+  for (std::size_t i = 0; i < other.pending_count_; ++i) raise(other.pending_[i]);
 }
 
-// Changes a table of this clock alone in place; beside a shared table, keeps up to kOwn numbers.
+// Writes to the table if no other clock shares it. Beside a shared table the number is pending, up
+// to kPending numbers; then the clock gets a table of its own.
 void Clock::raise(const Happening& to) {
-  for (std::size_t i = 0; i < own_count_; ++i) {
-    if (own_[i].lane != to.lane) continue;
-    own_[i].number = std::max(own_[i].number, to.number);
+  for (std::size_t i = 0; i < pending_count_; ++i) {
+    if (pending_[i].lane != to.lane) continue;
+    pending_[i].number = std::max(pending_[i].number, to.number);
     return;
   }
   if (in_table(to.lane) >= to.number) return;
   if (!table_.is_alone()) {
-    if (own_count_ < kOwn) {
-      own_[own_count_++] = to;
+    if (pending_count_ < kPending) {
+      pending_[pending_count_++] = to;
       return;
     }
-    move_own_to_table();
+    move_pending_to_table();
   }
-  own_part(to.lane / kLanes).lanes[to.lane % kLanes] = to.number;
+  writable_part(to.lane / kLanes).lanes[to.lane % kLanes] = to.number;
 }
 
+// A table copied from another is never below it. So a table whose origin is the other table covers
+// the other, without a look at the numbers.
 void Clock::join_table(const Ref<Table>& other) {
   if (other.get() == nullptr || other.get() == table_.get()) return;
   if (table_.get() == nullptr || other->origin.get() == table_.get()) return take_table(other);
@@ -43,41 +46,42 @@ void Clock::join_table(const Ref<Table>& other) {
   if (all.covers) return;
   if (all.is_covered) return take_table(other);
   join_parts(*other);
-  move_own_to_table();
+  move_pending_to_table();
 }
 
 void Clock::take_table(const Ref<Table>& other) {
   table_ = other;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < own_count_; ++i) {
-    if (in_table(own_[i].lane) < own_[i].number) own_[kept++] = own_[i];
+  for (std::size_t i = 0; i < pending_count_; ++i) {
+    if (in_table(pending_[i].lane) < pending_[i].number) pending_[kept++] = pending_[i];
   }
-  own_count_ = static_cast<std::uint32_t>(kept);
+  pending_count_ = static_cast<std::uint32_t>(kept);
 }
 
 void Clock::join_parts(const Table& other) {
-  Table& own = own_table();
-  if (own.parts.size() < other.parts.size()) own.parts.resize(other.parts.size());
+  Table& joined = writable_table();
+  if (joined.parts.size() < other.parts.size()) joined.parts.resize(other.parts.size());
   for (std::size_t i = 0; i < other.parts.size(); ++i) {
-    const Relation one = relation(own.parts[i].get(), other.parts[i].get());
+    const Relation one = relation(joined.parts[i].get(), other.parts[i].get());
     if (one.covers) continue;
     if (one.is_covered) {
-      own.parts[i] = other.parts[i];
+      joined.parts[i] = other.parts[i];
       continue;
     }
-    Part& part = own_part(i);
+    Part& part = writable_part(i);
     for (std::size_t k = 0; k < kLanes; ++k) {
       part.lanes[k] = std::max(part.lanes[k], other.parts[i]->lanes[k]);
     }
   }
 }
 
-void Clock::move_own_to_table() {
-  for (std::size_t i = 0; i < own_count_; ++i) {
-    std::uint32_t& number = own_part(own_[i].lane / kLanes).lanes[own_[i].lane % kLanes];
-    number = std::max(number, own_[i].number);
+void Clock::move_pending_to_table() {
+  for (std::size_t i = 0; i < pending_count_; ++i) {
+    std::uint32_t& number =
+        writable_part(pending_[i].lane / kLanes).lanes[pending_[i].lane % kLanes];
+    number = std::max(number, pending_[i].number);
   }
-  own_count_ = 0;
+  pending_count_ = 0;
 }
 
 Clock::Relation Clock::relation(const Table& first, const Table& second) {
@@ -105,9 +109,9 @@ Clock::Relation Clock::relation(const Part* first, const Part* second) {
 }
 
 // Returns a table of this clock alone, to be changed: its table if no copy shares it, else a copy
-// with the shared table as the origin. The shared table gives up its own origin; otherwise the
-// tables of all earlier phases would stay in memory, each as the origin of the next.
-Clock::Table& Clock::own_table() {
+// with the shared table as the origin. The shared table gives up its own origin: at most one older
+// table stays in memory for each table.
+Clock::Table& Clock::writable_table() {
   if (table_.is_alone()) return *table_;
   if (table_.get() == nullptr) {
     table_ = Ref(new Table);
@@ -118,10 +122,10 @@ Clock::Table& Clock::own_table() {
   return *table_;
 }
 
-Clock::Part& Clock::own_part(std::size_t index) {
-  Table& own = own_table();
-  if (index >= own.parts.size()) own.parts.resize(index + 1);
-  Ref<Part>& part = own.parts[index];
+Clock::Part& Clock::writable_part(std::size_t index) {
+  Table& table = writable_table();
+  if (index >= table.parts.size()) table.parts.resize(index + 1);
+  Ref<Part>& part = table.parts[index];
   if (!part.is_alone()) {
     part = Ref(part.get() == nullptr ? new Part : new Part{.lanes = part->lanes});
   }

@@ -25,18 +25,18 @@ struct Happening {
 /// A vector clock: for each lane, the number of happenings that come before a point in every
 /// schedule. A single thread at a time uses a clock and its copies.
 ///
-/// Representation. A clock is a table with a number for each lane, and up to five own numbers, each
-/// above the number of its lane in the table:
+/// Representation. A clock is a table with a number for each lane, and up to five pending numbers,
+/// each above the number of its lane in the table:
 ///
-///     at(lane) = the own number of the lane, if there is one; else the number in the table
+///     at(lane) = the pending number of the lane, if there is one; else the number in the table
 ///
 /// Copies share the table, and a shared table never changes. With 3, 1, 0, 0, 0, 0 in the table,
 /// for example, after `b = a; b.add(2, 5)` both clocks have this table, and b has lane 2 at 5
-/// beside the table. Only a sixth own number makes b copy the table, in parts of 32 lanes;
+/// pending. Only a sixth pending number makes b copy the table, in parts of 32 lanes;
 /// unchanged parts stay shared.
 ///
 /// Why this is cheap. After a collective all its members have one clock, hence one table. In the
-/// phase up to the next collective each member goes on in few lanes, hence in own numbers. Two
+/// time up to the next collective each member goes on in few lanes, hence in pending numbers. Two
 /// shortcuts then spare most comparisons lane by lane:
 ///
 /// - A copied table names the table from which it was copied, its origin. Numbers only rise: the
@@ -46,8 +46,8 @@ struct Happening {
 class Clock {
  public:
   std::uint32_t at(Lane lane) const {
-    const Happening* const own = own_of(lane);
-    return own != nullptr ? own->number : in_table(lane);
+    const Happening* const pending = pending_of(lane);
+    return pending != nullptr ? pending->number : in_table(lane);
   }
   /// Raises `lane` to happening `number`. The caller has joined everything that comes before this
   /// happening.
@@ -71,7 +71,7 @@ class Clock {
 
  private:
   static constexpr std::size_t kLanes = 32;
-  static constexpr std::size_t kOwn = 5;
+  static constexpr std::size_t kPending = 5;
   struct Part {
     std::uint32_t owners = 0;
     std::array<std::uint32_t, kLanes> lanes{};
@@ -94,11 +94,11 @@ class Clock {
     return index < table.parts.size() ? table.parts[index].get() : nullptr;
   }
 
-  bool is_empty() const { return table_.get() == nullptr && own_count_ == 0; }
-  const Happening* own_of(Lane lane) const {
-    const auto* const end = own_.data() + own_count_;
-    const auto* const found =
-        std::find_if(own_.data(), end, [lane](const Happening& own) { return own.lane == lane; });
+  bool is_empty() const { return table_.get() == nullptr && pending_count_ == 0; }
+  const Happening* pending_of(Lane lane) const {
+    const auto* const end = pending_.data() + pending_count_;
+    const auto* const found = std::find_if(
+        pending_.data(), end, [lane](const Happening& pending) { return pending.lane == lane; });
     return found == end ? nullptr : found;
   }
   std::uint32_t in_table(Lane lane) const {
@@ -106,21 +106,22 @@ class Clock {
     const Part* const part = table_->parts[lane / kLanes].get();
     return part == nullptr ? 0 : part->lanes[lane % kLanes];
   }
-  bool has_last_of(const Clock& other) const {
+  // Whether this clock has the last happening of `other`, and with it all of `other`.
+  bool includes_end_of(const Clock& other) const {
     return other.last_.number != 0 && at(other.last_.lane) >= other.last_.number;
   }
   void raise(const Happening& to);
   void join_table(const Ref<Table>& other);
   void join_parts(const Table& other);
   void take_table(const Ref<Table>& other);
-  void move_own_to_table();
-  Table& own_table();
-  Part& own_part(std::size_t index);
+  void move_pending_to_table();
+  Table& writable_table();
+  Part& writable_part(std::size_t index);
 
   Ref<Table> table_;  // Null: all numbers are 0.
-  // The numbers above those of the table.
-  std::array<Happening, kOwn> own_{};
-  std::uint32_t own_count_ = 0;
+  // Numbers above those of the table, which is shared: not yet written to a table.
+  std::array<Happening, kPending> pending_{};
+  std::uint32_t pending_count_ = 0;
   Happening last_{};
 };
 

@@ -24,14 +24,14 @@ enum class Carrier : std::uint8_t {
 /// `fiber`, `baton`, `concurrent`.
 std::string to_string(Carrier carrier);
 
-/// The share of the data in the log: two runs with equal logs had equal data of this share
-/// (SEM-77).
+/// How much of the data enters the log, as digests. Two runs with equal logs had equal data, as far
+/// as the data is digested (SEM-77).
 enum class Digests : std::uint8_t {
-  kNone,     ///< No data, only operations: the fastest.
-  kSampled,  ///< Some bytes of large results: most differences at little cost. Equal logs may hide
-             ///< a difference outside the sample.
-  kAll,      ///< All data, host values of replicas and variables, and merges' lines: each written
-             ///< byte is read once more.
+  kNone,     ///< Operations alone, no data: the fastest.
+  kSampled,  ///< Some bytes of each large result: finds most differences at little cost. A
+             ///< difference outside the sample stays unseen.
+  kAll,      ///< All data on devices, values of replicas and variables on the host, and the lines
+             ///< of merges. Costs one more read of each byte that is written.
 };
 
 /// `none`, `sampled`, `all`.
@@ -58,21 +58,22 @@ struct Options {
   /// Whether the log, its hash and the choices are kept. Off, a run is faster and needs no memory
   /// for its history, but has no replay token, and errors cannot name one.
   bool record = true;
-  Digests digests = Digests::kSampled;  ///< The share of the data in the log.
-  /// The most operations and the most choices that are kept, 65,536 each, from the start of the
-  /// backend. An operation takes 32 bytes, and most choices 2. A longer run goes on, and its hash
-  /// covers everything, but the run has no replay token and no certificate. A larger limit costs
-  /// memory only as the run fills it.
+  Digests digests = Digests::kSampled;  ///< How much of the data enters the log.
+  /// How many operations, and how many choices of the schedule, are kept from the start of the
+  /// backend; 65,536 of each. A run that is longer goes on, and its hash covers everything, but it
+  /// has no replay token and no certificate: raise the limit for long runs that need one. Each
+  /// operation takes 32 bytes and most choices 2, and only as the run fills the limit.
   std::size_t record_limit = std::size_t{1} << 16;
   /// The stack of a replica, in bytes, from 32 KiB to 1 GiB. Memory is taken as a replica uses the
   /// stack. A replica that needs more ends the run with a DeviceError (kStackOverflow); more costs
   /// address space, and time at the start of many replicas.
   std::size_t stack_bytes = std::size_t{512} << 10;
   std::uint64_t seed = 0;  ///< Decides a random schedule; without effect on all others.
-  /// The replica whose merge function runs, from 0 to devices - 1. Every replica passes a merge
-  /// function, and one of them is called. If the functions capture different values, for example a
-  /// gradient in place of an argument, the result depends on the replica, and a run with another
-  /// number shows the mistake (SEM-135). No other program sees a difference.
+  /// The replica whose merge function is called, from 0 to devices - 1. Every replica passes a
+  /// function to `merge_call`, and only one of these functions runs. Usually all do the same, and
+  /// the number changes nothing. A function that captures a gradient of its replica, in place of
+  /// taking it as an argument, computes something else on each replica: run the test once with 0
+  /// and once with 1, and compare the results to find this mistake (SEM-135).
   int functions_of = 0;
   /// `links[i]` lists the devices with a direct, fast link to device i (SEM-146).
   /// Empty: unknown. Links decide the choice of the algorithm that reduces tensors, and no time:
@@ -84,9 +85,9 @@ struct Options {
   /// host wait (SEM-174). Results and log stay the same. A launch takes several times as long, and
   /// other effects of a body, such as a count or a print, happen several times. For tests.
   bool check_kernels = false;
-  /// Whether an exploration compares the memory of the program before and after each step of a
-  /// replica, and names changes that the watch of host memory has missed. An exploration takes many
-  /// times as long. For doubts about a certificate.
+  /// Whether `explore` compares all memory of the program before and after each step of a replica,
+  /// and names writes that the marks of the compiler have missed. Use it to check a CERTIFIED
+  /// verdict once more. The exploration takes many times as long.
   bool audit_watch = false;
 
   bool operator==(const Options&) const = default;
