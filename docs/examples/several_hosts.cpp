@@ -1,9 +1,17 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A training on two hosts, from the start of its processes on. Each process learns its number from
-// its launcher, takes its share of the devices of its host, and trains with the others. A simulated
-// cluster plays the hosts and the launcher; the last part shows starts that go wrong.
+// The start of a training of four processes, two on each of two hosts with four devices. Each
+// process learns from its launcher which of the four it is, takes its two devices, and trains with
+// the other processes. Run without arguments, the program shows in this order:
+//
+//   cluster    the four processes, simulated: each prints its number and its devices
+//   launchers  how the variables of mpirun and of TensorFlow are understood
+//   value      a job script with a mistake in a variable
+//   group      a program for MPI that was started without mpirun
+//
+// With the argument `here` it prints which process of a job it is itself. Lines such as
+// `// [cluster]` mark the parts that docs/several_hosts.md shows.
 #include <belfry/belfry.h>
 #include <belfry/cluster_environment.h>
 #include <belfry/device_share.h>
@@ -21,7 +29,7 @@ using namespace belfry;
 namespace {
 
 // [process]
-// The program of a process. A host has four devices, and runs two processes.
+// The program of each process.
 std::string train(const Environment& environment, Backend& backend, ProcessGroup& group) {
   const ProcessIdentity here = resolve(environment);
   std::vector<DeviceSpec> own;
@@ -43,7 +51,8 @@ std::string train(const Environment& environment, Backend& backend, ProcessGroup
 void train_on_two_hosts() {
   // [cluster]
   std::vector<std::string> lines(4);
-  sim::Cluster cluster{{.hosts = 4, .devices = 4, .seed = 7}};  // A simulated host per process.
+  // The simulator has one process on a host: four simulated hosts stand for the four processes.
+  sim::Cluster cluster{{.hosts = 4, .devices = 4, .seed = 7}};
   cluster.run([&](sim::Host& host) {
     const int rank = host.group().rank();
     host.environment() = {{"RANK", std::to_string(rank)},
@@ -56,7 +65,7 @@ void train_on_two_hosts() {
 }
 
 // [environ]
-ProcessIdentity place_of_this_process() { return resolve(environment_from(environ)); }
+ProcessIdentity identity_of_this_process() { return resolve(environment_from(environ)); }
 // [environ]
 
 void start_by_other_launchers() {
@@ -77,7 +86,8 @@ void start_by_other_launchers() {
   // [launchers]
 }
 
-// The message of a group over MPI to a process that MPI numbers 0 of 1.
+// The error if the variables of the launcher disagree with MPI, to which this process is process 0
+// of 1. A group over MPI makes this comparison itself.
 std::string error_of_start(const Environment& environment) {
   try {
     require_same_process(environment, 0, 1);
@@ -91,7 +101,7 @@ std::string error_of_start(const Environment& environment) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "here") {
-    std::cout << place_of_this_process() << '\n';
+    std::cout << identity_of_this_process() << '\n';
     return 0;
   }
   std::cout << "== cluster\n";
