@@ -29,8 +29,8 @@ std::vector<int> entries_of(const std::vector<int>& replicas, const std::vector<
   return entries;
 }
 
-// Makes replicas arrive in an order other than the order of their ids.
-void wait_for_the_device(int times) {
+// Waits `times` times for work of the device, so that other replicas arrive first.
+void delay_arrival(int times) {
   for (int i = 0; i < times; ++i) Tensor<float>::full({2}, 1.0F).to_host();
 }
 
@@ -47,7 +47,7 @@ TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
     bench.strategy().run([&](ReplicaContext& replica) {
       const int id = replica.replica_id();
       for (int round = 1; round <= rounds; ++round) {
-        wait_for_the_device(id % 3);
+        delay_arrival(id % 3);
         arrived[static_cast<std::size_t>(id)] = round;
         replica.merge_call(
             [&](CrossReplicaContext& cross, const PerReplica<int>& all) {
@@ -74,7 +74,7 @@ TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
 TEST_F(MergeOrder, HasEveryMergeOnTheThreadThatCalledRun) {
   testing::asserts("SEM-2");
   holds([this](const BackendRequest& drawn) {
-    const auto own_place = place();  // Asked for before the first strategy of the case.
+    const auto own_place = place();  // Processes agree on it: once, before the first run.
     for (const CarrierKind carrier :
          {CarrierKind::kFiber, CarrierKind::kBaton, CarrierKind::kConcurrent}) {
       BackendRequest request = drawn;

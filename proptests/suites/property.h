@@ -126,7 +126,8 @@ class Bench {
   std::vector<std::unique_ptr<Strategy>> strategies_;
 };
 
-/// Reduces a tensor, for properties with all their own data on the host.
+/// Reduces a tensor of no meaning. A property with all its data on the host calls this so that
+/// devices have work, too, and schedules of streams differ.
 void meet_with_a_tensor(ReplicaContext& replica);
 
 inline Tensor<float> tensor_of(const std::vector<float>& row) {
