@@ -35,6 +35,10 @@ namespace belfry {
 ///
 /// Work on tensors is enqueued on streams of the devices, in the order of the calls; the host does
 /// not block unless a verb says so.
+///
+/// Verbs with any number of arguments are data members of the type Verb, called like functions:
+/// `cross.run(fn, 1)`. The object adds the line of the call, for errors, and forwards to `run_at`.
+///
 /// Errors of every verb:
 /// - ContextError (kWrongContext): inside a replica; (kOtherStrategy): inside another strategy, or
 ///   for its variables (SEM-14);
@@ -75,7 +79,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// - InvalidArgumentError (kInvalidArgument): no replica can take part (SEM-90);
   /// - VariableMismatchError (kVariableMismatch): replicas made different variables (SEM-48);
   /// - DeviceError (kOutOfMemory): no room for the stacks of replicas;
-  /// - DeviceError (kDeadlock, kStackOverflow): every agent waits; a stack was too small;
+  /// - DeviceError (kDeadlock): all replicas and streams wait for each other;
+  /// - DeviceError (kStackOverflow): the stack of a replica was too small;
   /// - UnsupportedError (kUnsupported): no threads for the replicas.
   Verb<detail::calls::Run> run{*this};
   template <class F, class... Args>
@@ -165,9 +170,10 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   ///     Mirrored<R> update(V variable, F fn, A... args);    // Nothing if fn returns void.
   ///     Mirrored<R> update(UpdateOptions options, V variable, F fn, A... args);
   ///
-  /// A Mirrored argument or a variable gives fn the component for the same device, and a MirroredOn
-  /// on a single device its value (SEM-41). If fn throws, no component has changed; with `in_place`
-  /// the variable is without a value, and each use of the variable throws the same error (SEM-42).
+  /// An argument that is a Mirrored or a variable is replaced by its component on the device that
+  /// fn runs for; a MirroredOn on a single device by its value (SEM-41). If fn throws, no component
+  /// has changed. With `UpdateOptions::in_place` fn changes the components themselves: if it
+  /// throws, the variable has no value any more, and later uses throw the same error (SEM-42).
   /// Order: calls fn on this thread, for one component after the other; its work on tensors and
   /// copies of arguments are enqueued on compute streams. The host blocks only if fn does.
   /// Throws:
