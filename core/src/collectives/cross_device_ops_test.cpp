@@ -6,7 +6,6 @@
 
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
-#include "belfry/testing/each_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,20 +40,6 @@ std::vector<float> sum_of_large_and_small(Strategy& strategy) {
   return sums[0];
 }
 
-TEST(Algorithms, AddInTheirOwnOrders) {
-  testing::asserts("SEM-32", "SEM-146");
-  HostBackend backend(4);
-  MirroredStrategy to_one(backend, {.cross_device_ops = std::make_shared<ReductionToOneDevice>()});
-  // ((L + 1) - L) + 1 = 1.
-  EXPECT_THAT(sum_of_large_and_small(to_one), ElementsAre(1, 1, 1, 1));
-  MirroredStrategy native(backend, {.cross_device_ops = std::make_shared<NativeAllReduce>()});
-  EXPECT_THAT(sum_of_large_and_small(native), ElementsAre(1, 1, 1, 1));
-  MirroredStrategy ring(backend, {.cross_device_ops = std::make_shared<RingAllReduce>()});
-  // ((L + 1) - L) + 1 = 1; ((1 - L) + 1) + L = (2 - L) + L = 2, since 1 - L and 2 - L are exact
-  // below 2^24; ((-L + 1) + 1) + L = 2; ((1 + L) + 1) - L = 0.
-  EXPECT_THAT(sum_of_large_and_small(ring), ElementsAre(1, 2, 2, 0));
-}
-
 // The memory of a device that no replica uses tells where the additions were.
 TEST(Algorithms, AddOnTheNamedDevice) {
   testing::asserts("SEM-32", "SEM-146");
@@ -78,40 +63,6 @@ TEST(Algorithms, AddOnTheNamedDevice) {
   }
 }
 
-// Three replicas bring three ones each, and replica `odd` brings three times L.
-constexpr auto kOneIsLarge = [](const ReplicaContext& replica, int odd) {
-  return std::vector<float>(3, replica.replica_id() == odd ? kLarge : 1.0F);
-};
-
-TEST(Algorithms, KeepAnOrderThatIsNamedForHostLeavesToo) {
-  testing::asserts("SEM-32", "SEM-146");
-  HostBackend backend(3);
-  MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing,
-                                      .cross_device_ops = std::make_shared<RingAllReduce>()});
-  testing::at_each_place(3, [&](int odd) {
-    const auto sums = strategy.run([&](ReplicaContext& replica) {
-      const std::vector<float> own = kOneIsLarge(replica, odd);
-      return std::pair(replica.all_reduce(ReduceOp::kSum, own),
-                       replica.all_reduce(ReduceOp::kSum, Tensor<float>::from({3}, own)).to_host());
-    });
-    // Element i is (x_i + x_(i+1)) + x_(i+2): (L + 1) + 1 = (1 + L) + 1 = L, (1 + 1) + L = L + 2.
-    std::vector<float> expected(3, kLarge);
-    expected[static_cast<std::size_t>((odd + 1) % 3)] += 2;
-    EXPECT_THAT(sums, Each(std::pair(expected, expected)));
-  });
-}
-
-TEST(Algorithms, LeaveHostLeavesInReplicaOrderIfNoOrderIsNamed) {
-  HostBackend backend(3);
-  MirroredStrategy strategy(backend, {.cross_device_ops = std::make_shared<RingAllReduce>()});
-  testing::at_each_place(3, [&](int odd) {
-    const auto sums = strategy.run([&](ReplicaContext& replica) {
-      return replica.all_reduce(ReduceOp::kSum, kOneIsLarge(replica, odd));
-    });
-    EXPECT_THAT(sums, Each(Each(odd == 2 ? kLarge + 2 : kLarge)));
-  });
-}
-
 std::string refusal(Backend& backend, std::shared_ptr<CrossDeviceOps> algorithm,
                     ReductionOrder order) {
   try {
@@ -121,28 +72,6 @@ std::string refusal(Backend& backend, std::shared_ptr<CrossDeviceOps> algorithm,
     return error.what();
   }
   return "";
-}
-
-TEST(Algorithms, AreRefusedWithAnOrderThatTheyCannotHave) {
-  testing::asserts("SEM-146");
-  HostBackend backend(2);
-  const auto ring = std::make_shared<RingAllReduce>();
-  EXPECT_THAT(refusal(backend, ring, ReductionOrder::kTree),
-              HasSubstr("the algorithm 'ring' cannot add in tree order"));
-  EXPECT_THAT(refusal(backend, ring, ReductionOrder::kReplicaOrder),
-              HasSubstr("the algorithm 'ring' cannot add in replica order"));
-  EXPECT_NE(refusal(backend, ring, ReductionOrder::kUnspecified), "");
-  EXPECT_EQ(refusal(backend, ring, ReductionOrder::kRing), "");
-  // The communicator of HostBackend adds in replica order.
-  const auto native = std::make_shared<NativeAllReduce>();
-  EXPECT_THAT(refusal(backend, native, ReductionOrder::kRing),
-              HasSubstr("the algorithm 'native' cannot add in ring order"));
-  EXPECT_EQ(refusal(backend, native, ReductionOrder::kReplicaOrder), "");
-  const auto to_one = std::make_shared<ReductionToOneDevice>();
-  for (const ReductionOrder order : {ReductionOrder::kReplicaOrder, ReductionOrder::kTree,
-                                     ReductionOrder::kRing, ReductionOrder::kUnspecified}) {
-    EXPECT_EQ(refusal(backend, to_one, order), "");
-  }
 }
 
 TEST(Algorithms, AreSetBetweenRuns) {
@@ -166,18 +95,6 @@ std::int64_t sum_of_ids(Backend& backend, const std::shared_ptr<CrossDeviceOps>&
   });
   for (const auto& each : sums) EXPECT_THAT(each, Each(sums[0][0]));
   return sums[0][0];
-}
-
-TEST(Algorithms, ServeSeveralStrategiesOneAfterAnother) {
-  const std::vector<std::shared_ptr<CrossDeviceOps>> algorithms{
-      std::make_shared<NativeAllReduce>(), std::make_shared<ReductionToOneDevice>(),
-      std::make_shared<RingAllReduce>()};
-  for (const auto& algorithm : algorithms) {
-    for (const int devices : {1, 2, 3, 5, 8}) {
-      HostBackend backend(devices);
-      EXPECT_EQ(sum_of_ids(backend, algorithm), devices * (devices + 1) / 2) << algorithm->name();
-    }
-  }
 }
 
 TEST(Algorithms, ServeStrategiesOfSeveralThreadsAtOnce) {

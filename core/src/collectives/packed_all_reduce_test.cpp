@@ -13,8 +13,9 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,107 +49,33 @@ float value_of(int replica, std::size_t tensor, std::size_t element) {
   return static_cast<float>(mixed * 2654435761U) / 2147483648.0F - 1;
 }
 
-using Lengths = std::vector<std::size_t>;
-const Lengths kLengths{3, 0, 17, 1, 64, 5, 5};
+constexpr std::size_t kLengths[] = {3, 0, 17, 1, 64, 5, 5};
 
-// The elements of all results on each replica, in the order of the tensors.
-template <class T = float>
-std::vector<std::vector<T>> results_of(StrategyOptions options, int replicas,
-                                       const Lengths& lengths, ReduceOp op) {
+// The elements of all sums on each replica, in the order of the tensors.
+std::vector<std::vector<float>> sums_of(Algorithm algorithm, int replicas) {
   HostBackend backend(replicas);
-  MirroredStrategy strategy(backend, std::move(options));
-  const auto results = strategy.run([&](ReplicaContext& replica) {
-    std::vector<Tensor<T>> mine;
-    for (std::size_t t = 0; t < lengths.size(); ++t) {
-      std::vector<T> values;
-      for (std::size_t e = 0; e < lengths[t]; ++e) {
-        values.push_back(T(value_of(replica.replica_id(), t, e)));
+  MirroredStrategy strategy(backend, {.cross_device_ops = std::move(algorithm)});
+  const auto results = strategy.run([](ReplicaContext& replica) {
+    std::vector<Tensor<float>> mine;
+    for (std::size_t t = 0; t < std::size(kLengths); ++t) {
+      std::vector<float> values;
+      for (std::size_t e = 0; e < kLengths[t]; ++e) {
+        values.push_back(value_of(replica.replica_id(), t, e));
       }
-      mine.push_back(Tensor<T>::from({static_cast<std::int64_t>(values.size())}, values));
+      mine.push_back(Tensor<float>::from({static_cast<std::int64_t>(values.size())}, values));
     }
-    std::vector<T> all;
-    for (const auto& result : replica.all_reduce(op, mine)) {
-      for (const T x : result.to_host()) all.push_back(x);
+    std::vector<float> all;
+    for (const auto& sum : replica.all_reduce(ReduceOp::kSum, mine)) {
+      for (const float x : sum.to_host()) all.push_back(x);
     }
     return all;
   });
   return {results.begin(), results.end()};
 }
 
-std::vector<std::vector<float>> sums_of(Algorithm algorithm, int replicas) {
-  return results_of({.cross_device_ops = std::move(algorithm)}, replicas, kLengths, ReduceOp::kSum);
-}
-
 // Packs of 40 bytes: some of several tensors, some of one.
 Algorithm packed(Algorithm inner, std::int64_t bytes = 40) {
   return in_packs(std::move(inner), {.bytes_per_pack = bytes});
-}
-
-TEST(PackedAllReduces, KeepBitsInOrdersThatAreTheSameForAllElements) {
-  testing::asserts("SEM-149");
-  for (const int replicas : {1, 3, 4}) {
-    const std::vector<Algorithm> algorithms{
-        std::make_shared<NativeAllReduce>(), std::make_shared<ReductionToOneDevice>(),
-        std::make_shared<TreeAllReduce>(), std::make_shared<ShuffleAllReduce>()};
-    for (const Algorithm& algorithm : algorithms) {
-      const auto plain = sums_of(algorithm, replicas);
-      for (const std::int64_t bytes : {0, 1, 40, 1000}) {
-        EXPECT_EQ(sums_of(packed(algorithm, bytes), replicas), plain) << algorithm->name();
-      }
-    }
-  }
-}
-
-PackOptions any_packs() {
-  return {.bytes_per_tensor = *rc::gen::inRange(0, 100),
-          .bytes_per_pack = *rc::gen::inRange(0, 300)};
-}
-
-// The algorithms with one order of additions for all elements of a tensor.
-std::vector<Algorithm> alike_for_all_elements(int replicas) {
-  std::vector<Algorithm> algorithms{
-      std::make_shared<NativeAllReduce>(), std::make_shared<ReductionToOneDevice>(),
-      std::make_shared<TreeAllReduce>(), std::make_shared<ShuffleAllReduce>(),
-      std::make_shared<HierarchicalAllReduce>()};
-  if (std::has_single_bit(static_cast<unsigned>(replicas))) {
-    algorithms.push_back(std::make_shared<HalvingDoublingAllReduce>());
-  }
-  return algorithms;
-}
-
-template <class T>
-void require_equal_bits() {
-  const auto replicas = *rc::gen::inRange(1, 10);
-  const auto lengths = *rc::gen::container<Lengths>(rc::gen::inRange<std::size_t>(0, 40));
-  const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean);
-  const PackOptions packs = any_packs();
-  for (const Algorithm& algorithm : alike_for_all_elements(replicas)) {
-    RC_ASSERT(
-        results_of<T>({.cross_device_ops = in_packs(algorithm, packs)}, replicas, lengths, op) ==
-        results_of<T>({.cross_device_ops = algorithm}, replicas, lengths, op));
-  }
-}
-
-// No sum is a NaN.
-RC_GTEST_PROP(PackedAllReduces, KeepTheBitsOfAlgorithmsThatAddAllElementsAlike, ()) {
-  testing::asserts("SEM-149");
-  require_equal_bits<float>();
-  require_equal_bits<Float16>();
-}
-
-// NativeAllReduce goes to one device, in packs unless the order is a ring.
-RC_GTEST_PROP(PackedAllReduces, KeepTheBitsOfNamedOrders, ()) {
-  testing::asserts("SEM-149", "SEM-32");
-  const auto replicas = *rc::gen::inRange(1, 10);
-  const auto lengths = *rc::gen::container<Lengths>(rc::gen::inRange<std::size_t>(0, 40));
-  for (const auto order :
-       {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
-    const auto by_default = results_of({.order = order}, replicas, lengths, ReduceOp::kSum);
-    const auto one_by_one =
-        results_of({.order = order, .cross_device_ops = std::make_shared<ReductionToOneDevice>()},
-                   replicas, lengths, ReduceOp::kSum);
-    RC_ASSERT(by_default == one_by_one);
-  }
 }
 
 // Four numbers of at most 1: each of three additions rounds by at most 4 * 2^-24.

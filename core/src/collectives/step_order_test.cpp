@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,14 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-TEST(StepOrder, WaitsForTheMemberThatIsRead) {
-  StepOrder order(2, 1);
-  order.begin_step();
-  order.read(0, 1, 0);
-  order.write(0, 0);
-  EXPECT_THAT(order.end_step(), ElementsAre(Pair(0, 1)));
-}
 
 TEST(StepOrder, WaitsOnceForWhatWasWrittenOnce) {
   StepOrder order(2, 2);
@@ -57,15 +48,6 @@ TEST(StepOrder, KnowsWhatOthersWaitedFor) {
   order.begin_step();
   order.read(2, 0, 0);
   EXPECT_THAT(order.end_step(), IsEmpty());
-}
-
-TEST(StepOrder, WaitsAtTheEndForTheLastReaders) {
-  StepOrder order(3, 1);
-  order.begin_step();
-  order.read(1, 0, 0);
-  order.read(2, 0, 0);
-  EXPECT_THAT(order.end_step(), ElementsAre(Pair(1, 0), Pair(2, 0)));
-  EXPECT_THAT(order.last_waits(), ElementsAre(Pair(0, 1), Pair(0, 2)));
 }
 
 // In a ring a chunk comes round again only after its reader is done: no other waits are needed.

@@ -29,82 +29,6 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-// 2^24: in float, L + 1 is a tie that goes to L, so (L + 1) + 1 is L, and L + (1 + 1) is L + 2.
-constexpr float kLarge = 16777216.0F;
-
-class Orders : public ::testing::Test {
- protected:
-  // The sum of one float a replica, as a tensor or as a host leaf, on replica 0.
-  float sum(std::optional<ReductionOrder> order, std::vector<float> values, bool tensor) {
-    HostBackend backend(static_cast<int>(values.size()));
-    MirroredStrategy strategy(backend, {.order = order});
-    const auto sums = strategy.run([&](ReplicaContext& replica) {
-      const float own = values[static_cast<std::size_t>(replica.replica_id())];
-      if (!tensor) return replica.all_reduce(ReduceOp::kSum, own);
-      return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, own)).item();
-    });
-    EXPECT_THAT(sums, Each(sums[0]));
-    return sums[0];
-  }
-};
-
-TEST_F(Orders, AreWhatTheirNamesSay) {
-  testing::asserts("SEM-32");
-  for (bool tensor : {false, true}) {
-    SCOPED_TRACE(tensor ? "tensor" : "host");
-    // ((L + 1) + 1) + 1 = L; (L + 1) + (1 + 1) = L + 2.
-    EXPECT_EQ(sum(ReductionOrder::kReplicaOrder, {kLarge, 1, 1, 1}, tensor), kLarge);
-    EXPECT_EQ(sum(ReductionOrder::kTree, {kLarge, 1, 1, 1}, tensor), kLarge + 2);
-    // Element 0 of a ring starts at replica 0.
-    EXPECT_EQ(sum(ReductionOrder::kRing, {kLarge, 1, 1, 1}, tensor), kLarge);
-    // Five: ((x0 + x1) + (x2 + x3)) + x4.
-    EXPECT_EQ(sum(ReductionOrder::kTree, {1, 1, 1, 1, kLarge}, tensor), kLarge + 4);
-    EXPECT_EQ(sum(ReductionOrder::kReplicaOrder, {1, 1, 1, 1, kLarge}, tensor), kLarge + 4);
-    // ((1 + 1) + (L + 1)) + 1 = (L + 2) + 1, and L + 3 is a tie that goes to L + 4.
-    EXPECT_EQ(sum(ReductionOrder::kTree, {1, 1, kLarge, 1, 1}, tensor), kLarge + 4);
-  }
-}
-
-TEST_F(Orders, OfHostLeavesIsByReplicaUnlessAskedForAnother) {
-  testing::asserts("SEM-21", "SEM-32");
-  EXPECT_EQ(sum(std::nullopt, {kLarge, 1, 1, 1}, false), kLarge);
-}
-
-TEST_F(Orders, OfARingTurnsWithTheChunk) {
-  testing::asserts("SEM-32");
-  HostBackend backend(3);
-  MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing});
-  testing::at_each_place(3, [&](int odd) {
-    const auto sums = strategy.run([&](ReplicaContext& replica) {
-      // Replica `odd` brings large numbers, the others bring ones.
-      const float own = replica.replica_id() == odd ? kLarge : 1.0F;
-      return replica.all_reduce(ReduceOp::kSum, std::vector<float>(5, own));
-    });
-    // Two chunks of two elements and a chunk of one element start at the replicas 0, 1 and 2. Only
-    // the last large number meets the sum of the ones: (1 + 1) + L.
-    const int chunk = (odd + 1) % 3;
-    for (int i = 0; i < 5; ++i) {
-      const float expected = i / 2 == chunk ? kLarge + 2 : kLarge;
-      for (const std::vector<float>& each : sums) {
-        EXPECT_EQ(each[static_cast<std::size_t>(i)], expected) << "element " << i;
-      }
-    }
-  });
-}
-
-TEST(StrategyReductions, LeavesWhatOthersHoldAsItWas) {
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  const auto kept = strategy.run([](ReplicaContext& replica) {
-    const auto own = Tensor<float>::full({2}, 1.0F + replica.replica_id());
-    const Tensor<float> copy = own;
-    const auto sum = replica.all_reduce(ReduceOp::kSum, own);
-    return std::vector<float>{own.to_host()[0], copy.to_host()[1], sum.to_host()[0]};
-  });
-  EXPECT_THAT(kept[0], ElementsAre(1, 1, 3));
-  EXPECT_THAT(kept[1], ElementsAre(2, 2, 3));
-}
-
 TEST(StrategyReductions, BringsTensorsToTheirReplicasDevice) {
   testing::asserts("SEM-21");
   HostBackend backend(3);
@@ -117,17 +41,6 @@ TEST(StrategyReductions, BringsTensorsToTheirReplicasDevice) {
     });
     EXPECT_THAT(sums, Each(std::pair(6.0F, true)));
   });
-}
-
-TEST(StrategyReductions, TakesEmptyTensorsAndVectors) {
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  const auto counts = strategy.run([](ReplicaContext& replica) {
-    const auto none = replica.all_reduce(ReduceOp::kMean, Tensor<double>::zeros({0, 3}));
-    return none.shape() == Shape{0, 3} &&
-           replica.all_reduce(ReduceOp::kSum, std::vector<int>()).empty();
-  });
-  EXPECT_THAT(counts, Each(true));
 }
 
 // More than are reduced at once, of different lengths.
@@ -145,25 +58,6 @@ void expect_sums(const std::vector<Tensor<T>>& sums, int replicas) {
     const auto expected = T(replicas * i + replicas * (replicas - 1) / 2);
     const std::vector<T> host = sums[static_cast<std::size_t>(i)].to_host();
     EXPECT_EQ(host, std::vector<T>(static_cast<std::size_t>(1 + i % 7), expected)) << i;
-  }
-}
-
-TEST(StrategyReductions, ReducesManyTensorsOfSeveralTypes) {
-  for (const std::optional<ReductionOrder> order :
-       {std::optional<ReductionOrder>(), std::optional(ReductionOrder::kTree)}) {
-    HostBackend backend(3);
-    MirroredStrategy strategy(backend, {.order = order});
-    const auto own = strategy.run([](ReplicaContext& r) {
-      const int id = r.replica_id();
-      return std::tuple(tensors_of<float>(id), tensors_of<int>(id), tensors_of<std::uint8_t>(id));
-    });
-    const auto sums = strategy.cross_replica().reduce(ReduceOp::kSum, own);
-    for (int replica = 0; replica < 3; ++replica) {
-      const auto& [floats, integers, bytes] = sums[replica];
-      expect_sums(floats, 3);
-      expect_sums(integers, 3);
-      expect_sums(bytes, 3);
-    }
   }
 }
 
