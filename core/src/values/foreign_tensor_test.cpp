@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -113,17 +112,6 @@ TEST_F(ForeignTensor, IsNotWrittenWhileASecondHandleSharesTheMemory) {
   EXPECT_THAT(mine, ElementsAre(6, 6)) << "a moved tensor is one handle";
 }
 
-TEST_F(ForeignTensor, OfConstIsOnlyRead) {
-  testing::asserts("SEM-181");
-  const std::vector<float> mine{1, 2};
-  auto x = Tensor<float>::over({2}, std::span(mine), on_);
-  EXPECT_THAT((x + x).to_host(), ElementsAre(2, 4));
-  const ErrorReport report = report_of([&] { launch(Fill(), writes(x)); });
-  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(report.summary, HasSubstr("whose elements are const"));
-  EXPECT_THAT(mine, ElementsAre(1, 2));
-}
-
 // Variables and copies of broadcasts have storage of their own, on each device.
 TEST_F(ForeignTensor, IsNoComponentOfAVariableAndNoCopyOfABroadcast) {
   testing::asserts("SEM-180");
@@ -196,20 +184,6 @@ TEST_F(ForeignTensor, NeedsADeviceWithSuchTensors) {
   std::vector<float> mine(3);
   EXPECT_EQ(code_of([&] { Tensor<float>::over({3}, std::span(mine), Placement{&other, 0}); }),
             ErrorCode::kUnsupported);
-}
-
-TEST_F(ForeignTensor, ReleasesItsOwnerAtTheEndOfTheLastHandle) {
-  testing::asserts("SEM-182");
-  const auto owner = std::make_shared<std::vector<float>>(2, 3.0F);
-  {
-    auto y = Tensor<float>::over({2}, std::span(*owner), on_, owner);
-    EXPECT_EQ(owner.use_count(), 2);
-    const auto second = y;
-    y = Tensor<float>();
-    EXPECT_EQ(owner.use_count(), 2);
-    EXPECT_THAT(second.to_host(), ElementsAre(3, 3));
-  }
-  EXPECT_EQ(owner.use_count(), 1);
 }
 
 // Tensors over parts of one array: addresses decide.

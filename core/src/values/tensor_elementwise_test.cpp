@@ -131,30 +131,6 @@ TEST_F(TensorElementwise, IntegerNumbersStayExact) {
   EXPECT_THAT(equal(a + large, large).to_host(), ElementsAre(1, 0));
 }
 
-TEST_F(TensorElementwise, IntegersWrap) {
-  const auto lowest = std::numeric_limits<std::int32_t>::min();
-  const auto a = make<std::int32_t>({2}, {lowest, 7});
-  EXPECT_THAT((a - 1).to_host(), ElementsAre(std::numeric_limits<std::int32_t>::max(), 6));
-  EXPECT_THAT((a - lowest).to_host(), ElementsAre(0, lowest + 7));
-  EXPECT_THAT((a / make<std::int32_t>({}, {-2})).to_host(), ElementsAre(1 << 30, -3));
-}
-
-TEST_F(TensorElementwise, NarrowAndUnsignedIntegers) {
-  const auto small = make<std::int16_t>({3}, {32767, -32768, 5});
-  EXPECT_THAT((small + std::int16_t{1}).to_host(), ElementsAre(-32768, -32767, 6));
-  EXPECT_THAT((-small).to_host(), ElementsAre(-32767, -32768, -5));
-  EXPECT_THAT(less(small, std::int16_t{0}).to_host(), ElementsAre(0, 1, 0));
-  const auto words = make<std::uint32_t>({2}, {0, 4000000000U});
-  EXPECT_THAT((words - 1U).to_host(), ElementsAre(4294967295U, 3999999999U));
-  EXPECT_THAT((words / make<std::uint32_t>({}, {3000000000U})).to_host(), ElementsAre(0, 1));
-  const std::uint64_t most = ~std::uint64_t{0};  // As a signed number -1.
-  const auto wide = make<std::uint64_t>({2}, {most, 7});
-  EXPECT_THAT(maximum(wide, std::uint64_t{8}).to_host(), ElementsAre(most, 8U));
-  EXPECT_THAT(greater(wide, std::uint64_t{8}).to_host(), ElementsAre(1, 0));
-  EXPECT_THAT(select(equal(wide, most), wide, wide * std::uint64_t{2}).to_host(),
-              ElementsAre(most, 14U));
-}
-
 TEST_F(TensorElementwise, FunctionsOfOneTensor) {
   const auto a = make({4}, {-4, 0, 0.25, 9});
   EXPECT_THAT((-a).to_host(), ElementsAre(4, 0, -0.25, -9));
