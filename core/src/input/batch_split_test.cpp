@@ -121,34 +121,6 @@ std::optional<Steps> expected_steps(const SplitCase& one) {
   return steps;
 }
 
-TEST(BatchSplits, EachBatchIsCutByItself) {
-  testing::asserts("SEM-142");
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  const auto batches = Dataset<int>::range(14).batch(8);
-  const DistributeOptions even{.end_of_data = EndOfData::kPadWithEmpties};
-  DistributeOptions each = even;
-  each.split = BatchSplit::kEachBatch;
-  const Shares full{Ints{0, 1, 2, 3}, Ints{4, 5, 6, 7}};
-  EXPECT_EQ(steps_of(strategy, batches, even),
-            (Steps{full, Shares{Ints{8, 9, 10, 11}, Ints{12, 13}}}));
-  EXPECT_EQ(steps_of(strategy, batches, each),
-            (Steps{full, Shares{Ints{8, 9, 10}, Ints{11, 12, 13}}}));
-}
-
-// The first batch has four parts of a row; worker 0 takes the parts 0 and 2.
-TEST(BatchSplits, WorkersTakeTurnsWithTheParts) {
-  testing::asserts("SEM-142");
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  SplitCase one{.rows = 5, .batch = 4, .replicas = 2, .workers = 2};
-  EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{0}, Ints{2}}, Shares{Ints{4}, Ints{}}}));
-  one.worker = 1;
-  EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{1}, Ints{3}}, Shares{Ints{}, Ints{}}}));
-  one.policy = EndOfData::kMaskReplicas;
-  EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{1}, Ints{3}}}));
-}
-
 TEST(BatchSplits, MatchTheSecondImplementation) {
   for (int replicas = 1; replicas <= 4; ++replicas) {
     HostBackend backend(replicas);

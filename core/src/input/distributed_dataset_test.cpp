@@ -27,7 +27,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using Ints = std::vector<int>;
 
 Dataset<Ints> batches(int count, int size) { return Dataset<int>::range(count).batch(size); }
@@ -49,12 +48,6 @@ class DistributedDatasets : public ::testing::Test {
 
 using Three = PerReplica<Ints>;
 
-TEST_F(DistributedDatasets, ShareOutGlobalBatchesInOrder) {
-  testing::asserts("SEM-95");
-  EXPECT_THAT(steps(batches(14, 7), {.end_of_data = EndOfData::kDropPartialStep}),
-              ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}, Three{{7, 8, 9}, {10, 11}, {12, 13}}));
-}
-
 TEST_F(DistributedDatasets, AreNotReadInReplicas) {
   testing::asserts("SEM-97");
   const auto dataset =
@@ -64,47 +57,6 @@ TEST_F(DistributedDatasets, AreNotReadInReplicas) {
   EXPECT_EQ(report.code, ErrorCode::kWrongContext);
   ASSERT_EQ(report.replicas.size(), 1U);
   EXPECT_EQ(report.replicas[0].what, "asked for it");
-}
-
-TEST_F(DistributedDatasets, GlobalBatchesMayBeSmallerThanTheReplicas) {
-  testing::asserts("SEM-96");
-  EXPECT_THAT(steps(batches(4, 2), {.end_of_data = EndOfData::kPadWithEmpties}),
-              ElementsAre(Three{{0}, {1}, {}}, Three{{2}, {3}, {}}));
-  const auto drop = [&] { steps(batches(4, 2), {.end_of_data = EndOfData::kDropPartialStep}); };
-  EXPECT_EQ(report_of(drop).summary, "a global batch of 2 is too small for 3 replicas");
-}
-
-TEST_F(DistributedDatasets, CutBatchesOfUnknownSizeIntoEqualParts) {
-  testing::asserts("SEM-95", "SEM-96");
-  const auto unknown = Dataset<Ints>::from({{1, 2, 3, 4, 5, 6, 7}, {8, 9}, {}, {10}});
-  const auto masked = steps(unknown, {.end_of_data = EndOfData::kMaskReplicas});
-  ASSERT_EQ(masked.size(), 3U);
-  EXPECT_THAT(masked[0], ElementsAre(Ints{1, 2, 3}, Ints{4, 5, 6}, Ints{7}));
-  EXPECT_THAT(masked[1], ElementsAre(Ints{8}, Ints{9}));
-  EXPECT_THAT(masked[2], ElementsAre(Ints{10}));
-  const auto drop = [&] { steps(unknown, {.end_of_data = EndOfData::kDropPartialStep}); };
-  EXPECT_THAT(report_of(drop).summary,
-              HasSubstr("a batch of 2 leaves some of 3 replicas without examples"));
-  EXPECT_EQ(steps(unknown.take(2), {.end_of_data = EndOfData::kDropPartialStep}).size(), 1U);
-  EXPECT_THAT(steps(Dataset<Ints>::from({{}, {}}), {.end_of_data = EndOfData::kPadWithEmpties}),
-              IsEmpty());
-}
-
-TEST_F(DistributedDatasets, LetEveryReplicaTakeElements) {
-  testing::asserts("SEM-95");
-  const DistributeOptions drop{.end_of_data = EndOfData::kDropPartialStep,
-                               .elements = ElementUse::kPerReplica};
-  EXPECT_THAT(steps(Dataset<int>::range(7), drop),
-              ElementsAre(PerReplica<int>{0, 1, 2}, PerReplica<int>{3, 4, 5}));
-  DistributeOptions options = drop;
-  options.end_of_data = EndOfData::kMaskReplicas;
-  const auto masked = steps(Dataset<int>::range(7), options);
-  ASSERT_EQ(masked.size(), 3U);
-  EXPECT_THAT(masked[2], ElementsAre(6));
-  options.end_of_data = EndOfData::kPadWithEmpties;
-  EXPECT_THAT(steps(batches(7, 2), options),
-              ElementsAre(Three{{0, 1}, {2, 3}, {4, 5}}, Three{{6}, {}, {}}));
-  EXPECT_THROW(steps(Dataset<int>::range(7), options), InvalidArgumentError);
 }
 
 TEST_F(DistributedDatasets, AskForAChoiceAtTheEndOfTheData) {

