@@ -176,30 +176,6 @@ TEST(Backend, SerialRunsGoByReplicaWhateverIsDrawn) {
   EXPECT_GT(drawn.size(), 1U);
 }
 
-TEST(Backend, FibersAndBatonMakeTheSameRun) {
-  belfry::testing::asserts("SEM-71");
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    Backend fiber{{.devices = 4, .seed = seed}};
-    Backend baton{{.devices = 4, .carrier = Carrier::kBaton, .seed = seed}};
-    EXPECT_EQ(add_neighbours(fiber), add_neighbours(baton));
-    const auto difference = compare(fiber.log(), baton.log());
-    EXPECT_EQ(difference, std::nullopt) << difference->text;
-    EXPECT_EQ(fiber.replay_token(), baton.replay_token());
-  }
-}
-
-TEST(Backend, ConcurrentReplicasShareTheEngine) {
-  Backend backend{{.devices = 4, .carrier = Carrier::kConcurrent}};
-  const auto sums = add_neighbours(backend);
-  // The own fill and the neighbour's value: at least 0. The most is the sum of all other fills and,
-  // since the neighbours form a ring, of the own fill once more.
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const auto own = static_cast<std::int64_t>(i + 1);
-    EXPECT_GE(sums[i], own);
-    EXPECT_LE(sums[i], 10 + own);
-  }
-}
-
 TEST(Backend, RecordingCanBeTurnedOff) {
   Backend recorded{{.devices = 3, .seed = 5}};
   Backend silent{{.devices = 3, .record = false, .seed = 5}};
@@ -258,20 +234,6 @@ TEST(Backend, ReportsMemoryAndLeaks) {
   EXPECT_THAT(backend.leaks(), IsEmpty());
 }
 
-TEST(Backend, TheMemoryLimitHoldsForEachDevice) {
-  belfry::testing::asserts("SEM-76");
-  Backend backend{{.devices = 2, .memory_limit_bytes = 64}};
-  Device& device = backend.device(0);
-  const BufferPtr first = device.allocate(64, device.compute_stream());
-  try {
-    device.allocate(1, device.compute_stream());
-    FAIL() << "beyond the limit";
-  } catch (const DeviceError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
-  }
-  EXPECT_NO_THROW(backend.device(1).allocate(64, backend.device(1).compute_stream()));
-}
-
 TEST(Backend, MemoryHeldByWorkInFlightIsNotMissed) {
   Backend backend{{.devices = 1, .schedule = Schedule::fixed(), .memory_limit_bytes = kCount * 8}};
   Device& device = backend.device(0);
@@ -282,11 +244,6 @@ TEST(Backend, MemoryHeldByWorkInFlightIsNotMissed) {
     device.compute_stream().launch(fill);
   }
   EXPECT_EQ(device.memory().peak_bytes, kCount * 8);
-}
-
-TEST(RepeatAndCompare, AcceptsWhatIsDeterministic) {
-  EXPECT_NO_THROW(repeat_and_compare({.devices = 3, .seed = 9},
-                                     [](Backend& backend) { add_neighbours(backend); }));
 }
 
 // Writes a number that differs from run to run.

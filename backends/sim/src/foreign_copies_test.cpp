@@ -143,28 +143,11 @@ TEST_F(TwinsOfForeignCopies, FromAVector) {
             copy_by("write"));
 }
 
-TEST_F(TwinsOfForeignCopies, ByAnImport) {
-  belfry::testing::asserts("SEM-183");
-  EXPECT_EQ(costs_of([&] { imported(DlpackCopy::kAlways); }), copy_by("write"));
-}
-
 TEST_F(TwinsOfForeignCopies, ByAnExportOfASharedHandle) {
   belfry::testing::asserts("SEM-184");
   const auto first = on_device();
   EXPECT_EQ(costs_of([&] { EXPECT_EQ(to_dlpack(first)->flags, dlpack::kIsCopied); }, kBytes),
             copy_by("copy"));
-}
-
-TEST_F(TwinsOfForeignCopies, ByAnExportOfSharedMemory) {
-  belfry::testing::asserts("SEM-184");
-  const auto first = over();
-  EXPECT_EQ(costs_of([&] { EXPECT_EQ(to_dlpack(first)->flags, dlpack::kIsCopied); }),
-            copy_by("copy"));
-}
-
-TEST_F(TwinsOfForeignCopies, ToASecondDevice) {
-  const auto first = over();
-  EXPECT_EQ(costs_of([&] { first.copy_to({&backend_, 1}); }), copy_by("copy"));
 }
 
 }  // namespace

@@ -141,12 +141,6 @@ TEST(Options, PrintAReplayedScheduleAsItsToken) {
             "{.devices = 2, .schedule = belfry::sim::Schedule::replay(\"" + token + "\")}");
 }
 
-TEST(Options, AreStreamedAsTheirText) {
-  std::ostringstream stream;
-  stream << Options{.devices = 3, .seed = 7};
-  EXPECT_EQ(stream.str(), "{.devices = 3, .seed = 7}");
-}
-
 // The error of a backend with `options`.
 std::string refusal(const Options& options) {
   try {
@@ -211,14 +205,6 @@ TEST(Options, HaveALeastStackThatCarriesReplicas) {
     replica.all_reduce(ReduceOp::kSum, 1);
   }),
                std::out_of_range);
-}
-
-TEST(Options, AreComparedByValue) {
-  const Options a{.devices = 2};
-  Options b{.devices = 2};
-  EXPECT_EQ(a, b);
-  b.schedule = Schedule::fixed();
-  EXPECT_NE(a, b);
 }
 
 }  // namespace

@@ -51,16 +51,6 @@ TEST_F(EngineFailureTest, AReadOfBytesNobodyWroteIsReported) {
   EXPECT_THAT(world_.done, ElementsAre("fill"));
 }
 
-TEST_F(EngineFailureTest, WritesCountWhenTheyHaveRunAndNotBefore) {
-  world_.enqueue(0, "fill", {}, {{memory_, {0, 100}}});
-  world_.enqueue(1, "sum", {{memory_, {0, 100}}});
-  world_.chooser.agents = {1};
-  EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), DeviceError);
-  // In the other order there is nothing to report.
-  world_.enqueue(1, "sum", {{memory_, {0, 100}}});
-  EXPECT_NO_THROW(world_.engine->synchronize(world_.queue(1)));
-}
-
 TEST_F(EngineFailureTest, TheCheckCanBeTurnedOff) {
   EngineWorld world(1, {.check_initialised = false});
   const AllocationPtr memory = world.memory->allocate(8);
@@ -86,16 +76,6 @@ TEST_F(EngineFailureTest, UseAfterFreeIsReported) {
       error_of(ErrorCode::kOutOfBounds, [&] { world_.engine->synchronize(world_.queue(0)); }),
       HasSubstr("late on S0 (queue 0) uses buffer 0 of device 0 (100 bytes) after it was "
                 "freed"));
-}
-
-TEST_F(EngineFailureTest, TheHostReadsOnlyWhatWasWritten) {
-  belfry::testing::asserts("SEM-73");
-  world_.enqueue(0, "fill", {}, {{memory_, {0, 8}}});
-  char bytes[16] = {};
-  EXPECT_NO_THROW(world_.engine->read(world_.queue(0), bytes, {memory_, {0, 8}}));
-  EXPECT_THAT(error_of(ErrorCode::kUninitialised,
-                       [&] { world_.engine->read(world_.queue(0), bytes, {memory_, {0, 9}}); }),
-              HasSubstr("a read by the host reads bytes [8, 9)"));
 }
 
 TEST_F(EngineFailureTest, WhatFollowsAFailureIsSkippedUntilItIsKnown) {
@@ -135,17 +115,6 @@ TEST_F(EngineFailureTest, WhoeverReadsWhatWasNotWrittenHearsWhy) {
   }
   world_.enqueue(1, "fill", {}, {{sum, {0, 8}}});
   EXPECT_NO_THROW(world_.engine->read(world_.queue(1), bytes, {sum, {0, 8}}));
-}
-
-TEST_F(EngineFailureTest, AFailedWriteInPlaceLeavesWhatWasThere) {
-  belfry::testing::asserts("SEM-74");
-  world_.enqueue(0, "fill", {}, {{memory_, {0, 100}}});
-  Command bad = world_.work("bad", {}, {{memory_, {0, 50}}});
-  bad.run = [](const Command&) { throw std::runtime_error("no such row"); };
-  world_.engine->enqueue(world_.queue(0), std::move(bad));
-  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::runtime_error);
-  char bytes[8] = {};
-  EXPECT_NO_THROW(world_.engine->read(world_.queue(0), bytes, {memory_, {0, 8}}));
 }
 
 TEST_F(EngineFailureTest, IndependentQueuesGoOn) {
@@ -294,14 +263,6 @@ TEST_F(EngineFailureTest, ADeadlockOfReplicasLeavesNoWaitBehind) {
   }
   ASSERT_EQ(world_.queue(0).waiting_hosts(), 0U);
   ASSERT_THAT(event.latest->waiting_hosts, IsEmpty());
-}
-
-TEST_F(EngineFailureTest, CommandsInFlightKeepTheirMemory) {
-  world_.enqueue(0, "fill", {}, {{memory_, {0, 100}}});
-  memory_.reset();
-  EXPECT_EQ(world_.memory->use().live_buffers, 1u);
-  world_.engine->synchronize(world_.queue(0));
-  EXPECT_EQ(world_.memory->use().live_buffers, 0u);
 }
 
 }  // namespace

@@ -71,29 +71,6 @@ TEST(Engine, AtMostThreeCommandsRunWhenOneIsEnqueued) {
   EXPECT_EQ(world.done.size(), 3U);
 }
 
-TEST(Engine, AQueueIsFirstInFirstOut) {
-  EngineWorld world(1);
-  for (const char* name : {"a", "b", "c"}) world.enqueue(0, name);
-  EXPECT_FALSE(world.engine->query(world.queue(0)));  // Runs a.
-  EXPECT_THAT(world.done, ElementsAre("a"));
-  world.engine->synchronize(world.queue(0));
-  EXPECT_THAT(world.done, ElementsAre("a", "b", "c"));
-  EXPECT_TRUE(world.engine->query(world.queue(0)));
-}
-
-TEST(Engine, AWaitOrdersTwoQueues) {
-  belfry::testing::asserts("SEM-72");
-  EngineWorld world;
-  EventPoint event;
-  world.enqueue(0, "producer");
-  world.engine->record(world.queue(0), event);
-  world.engine->wait(world.queue(1), event);
-  world.enqueue(1, "consumer");
-  world.chooser.agents = {1, 1, 1, 1};
-  world.engine->synchronize(world.queue(1));
-  EXPECT_THAT(world.done, ElementsAre("producer", "consumer"));
-}
-
 TEST(Engine, TheHostWaitsForAnEventAndNotForMore) {
   EngineWorld world(1);
   EventPoint event;
@@ -125,16 +102,6 @@ TEST(Engine, AskingWhatIsKnownTakesNoStep) {
   EXPECT_TRUE(world.engine->query(event));
   EXPECT_TRUE(world.engine->query(world.queue(0)));
   EXPECT_THAT(world.done, IsEmpty());
-}
-
-TEST(Engine, ACollectiveRunsOnceWhenAllHaveArrived) {
-  EngineWorld world(3);
-  world.enqueue(1, "before");
-  world.engine->enqueue_together(world.queues, world.work("together"));
-  for (int i = 0; i < 3; ++i) world.enqueue(i, "after");
-  EXPECT_EQ(world.engine->runnable(), 1u);
-  world.engine->drain();
-  EXPECT_THAT(world.done, ElementsAre("before", "together", "after", "after", "after"));
 }
 
 TEST(Engine, AMissingMemberIsADeadlockThatNamesTheHeads) {

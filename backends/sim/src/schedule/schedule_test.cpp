@@ -113,14 +113,6 @@ TEST(ReplayToken, ACharacterTooManyIsRefused) {
   EXPECT_THROW(decode_choices("bf1.BgFdz3BRA"), InvalidArgumentError);
 }
 
-TEST(RandomChooser, TheSameSeedDrawsTheSame) {
-  RandomChooser a(5);
-  RandomChooser b(5);
-  for (std::uint32_t count = 2; count < 100; ++count) {
-    EXPECT_EQ(a.choose(ChoiceKind::kAgent, count), b.choose(ChoiceKind::kWork, count));
-  }
-}
-
 // Counts of 60,000 draws out of six for each of some seeds. Each is binomial with mean 10,000 and
 // deviation sqrt(60,000 * 1/6 * 5/6) = 91.3; six deviations are exceeded once in 5e8.
 TEST(RandomChooser, DrawsEvenly) {

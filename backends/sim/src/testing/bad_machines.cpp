@@ -37,34 +37,14 @@ double racy(Backend& backend) {
   return value;
 }
 
-double makes_a_backend(Backend& backend) {
-  Backend own(kOne);
-  return racy(own) + reduced(backend);
-}
-
-double uses_a_backend_from_outside(Backend& backend) {
-  static Backend outside({.devices = 1, .schedule = Schedule::fixed()});
-  return racy(outside) + reduced(backend);
-}
-
 double makes_a_backend_in_a_thread(Backend& backend) {
   double value = 0;
-  std::thread thread([&] { value = makes_a_backend(backend) - reduced(backend); });
-  thread.join();
-  return value;
-}
-
-double has_a_group_of_threads(Backend& backend) {
-  double values[2] = {};
-  const auto member = [&](int rank) {
+  std::thread thread([&] {
     Backend own(kOne);
-    values[rank] = racy(own);
-  };
-  std::thread first(member, 0);
-  std::thread second(member, 1);
-  first.join();
-  second.join();
-  return values[0] + values[1] + reduced(backend);
+    value = racy(own);
+  });
+  thread.join();
+  return value + reduced(backend);
 }
 
 double has_work_done(Backend& backend) {
@@ -100,13 +80,6 @@ double has_a_thread_in_a_replica(Backend& backend) {
   })[1];
 }
 
-// The thread may live on when the body is over.
-double leaves_a_thread(Backend& backend) {
-  const auto value = std::make_shared<double>(0);
-  std::thread([value] { *value = 1; }).detach();
-  return reduced(backend);
-}
-
 double has_a_worker_beside(Backend& backend) {
   double value = 0;
   worker().starts([&] { value = 1; });
@@ -115,27 +88,9 @@ double has_a_worker_beside(Backend& backend) {
   return value + sum;
 }
 
-double level_of_exploration(const Options& options) {
-  return explore(options, reduced).level() == kCertified ? 100 : 0;
-}
-
-double explores(Backend& backend) { return level_of_exploration(kOne) + reduced(backend); }
-
-double explores_in_a_replica(Backend& backend) {
-  MirroredStrategy strategy{backend};
-  return strategy.run([](ReplicaContext&) { return level_of_exploration(kOne); })[1];
-}
-
-double explores_in_a_merge(Backend& backend) {
-  MirroredStrategy strategy{backend};
-  return strategy.run([](ReplicaContext& replica) {
-    return replica.merge_call([](CrossReplicaContext&) { return level_of_exploration(kOne); });
-  })[1];
-}
-
 // A captured variable is shared: the exploration of the thread must not take the watch away.
 double explores_in_a_thread(Backend& backend) {
-  worker().does([&] { (void)level_of_exploration(kOne); });
+  worker().does([] { (void)explore(kOne, reduced); });
   double total = 0;
   MirroredStrategy strategy{backend};
   strategy.run([&](ReplicaContext&) { total += 1; });
@@ -149,22 +104,14 @@ std::vector<BadBody> bodies_with_machines() {
   constexpr const char* kThread = "a second thread";
   constexpr const char* kAlone = "not met: the body uses its backend alone";
   return {
-      {"makes a backend", makes_a_backend, kSampled, kSampled, kBackend, kBackend},
-      {"uses a backend from outside", uses_a_backend_from_outside, kSampled, kSampled, kBackend,
-       kBackend},
       {"makes a backend in a thread", makes_a_backend_in_a_thread, kSampled, kSampled, kBackend,
        kBackend},
-      {"has a group of threads", has_a_group_of_threads, kSampled, kSampled, kBackend, kBackend},
       {"has work done", has_work_done, kSampled, kSampled, kBackend, kBackend},
       {"uses the backend in a thread", uses_the_backend_in_a_thread, kSampled, kSampled, kBackend,
        kBackend},
       {"has a thread beside", has_a_thread_beside, kSampled, kSampled, kThread},
       {"has a thread in a replica", has_a_thread_in_a_replica, kSampled, kSampled, kThread},
-      {"leaves a thread", leaves_a_thread, kSampled, kSampled, kThread},
       {"has a worker beside", has_a_worker_beside, kSampled, kSampled, kThread},
-      {"explores", explores, kSampled, kSampled, kBackend, kBackend},
-      {"explores in a replica", explores_in_a_replica, kSampled, kSampled, kBackend, kBackend},
-      {"explores in a merge", explores_in_a_merge, kSampled, kSampled, kBackend, kBackend},
       // The exploration of the thread may begin after the body: the thread is noticed in any case.
       {"explores in a thread", explores_in_a_thread, kRacy, kSampled, kAlone, nullptr},
   };
