@@ -120,20 +120,6 @@ TEST(Checkpoint, GoesThroughAFile) {
   std::filesystem::remove(path);
 }
 
-TEST(Checkpoint, ShowsReplicasOfACentralVariableItsNewValue) {
-  HostBackend backend(2);
-  CentralStorageStrategy strategy(backend);
-  const auto w =
-      strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); }, {.name = "w"});
-  Checkpoint all(strategy);
-  TensorFile file = all.add(w).contents();
-  strategy.cross_replica().update(
-      w, [](Tensor<float>& component) { component = Tensor<float>::full({1}, 2.0F); });
-  all.restore(file);
-  const auto seen = strategy.run([&](ReplicaContext& replica) { return w.on(replica).item(); });
-  EXPECT_THAT(seen, Each(1.0F));
-}
-
 std::string refusal_of(const auto& restore) {
   const ErrorReport report = report_of(restore);
   EXPECT_EQ(report.code, ErrorCode::kVariableMismatch);

@@ -13,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 namespace belfry::strategy_test {
 namespace {
@@ -29,19 +28,6 @@ TEST(Strategies, MirrorAllDevicesOfABackend) {
   EXPECT_EQ(strategy.parameter_devices(), backend.devices());
   EXPECT_EQ(strategy.non_slot_devices(), backend.devices());
   EXPECT_EQ(&strategy.backend(), &backend);
-}
-
-TEST(Strategies, MirrorTheNamedDevicesInTheirOrder) {
-  HostBackend backend(4);
-  MirroredStrategy strategy(backend, {.devices = {backend.device_spec(2), backend.device_spec(0)}});
-  const auto devices = strategy.run([](ReplicaContext& replica) {
-    return std::pair(replica.device().index, Tensor<float>::zeros({1}).placement().device);
-  });
-  EXPECT_THAT(devices, ElementsAre(std::pair(2, 2), std::pair(0, 0)));
-  const auto sum = strategy.run([](ReplicaContext& replica) {
-    return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, 2.0F)).item();
-  });
-  EXPECT_THAT(sum, ElementsAre(4.0F, 4.0F));
 }
 
 TEST(Strategies, RefuseImpossibleDevices) {
@@ -127,18 +113,6 @@ TEST(Strategies, HasStrategyIsFalseForTheDefaultOfTheThread) {
   EXPECT_TRUE(has(mirrored));
   const Scope scope = fallback.scope();
   EXPECT_FALSE(has_strategy());
-}
-
-TEST(Strategies, ShareABackend) {
-  HostBackend backend(2);
-  MirroredStrategy first(backend);
-  MirroredStrategy second(backend);
-  const auto nested = first.run([](ReplicaContext& replica) {
-    return replica.all_reduce(ReduceOp::kSum, replica.replica_id());
-  });
-  EXPECT_THAT(nested, ElementsAre(1, 1));
-  EXPECT_THAT(second.run([](ReplicaContext& replica) { return replica.replica_id(); }),
-              ElementsAre(0, 1));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ namespace belfry::transaction_test {
 namespace {
 
 using ::testing::Each;
-using ::testing::ElementsAre;
 
 struct OnPurpose : std::runtime_error {
   OnPurpose() : std::runtime_error("on purpose") {}
@@ -120,19 +119,6 @@ TEST_F(Transactions, RestoreValuesWithoutACopy) {
   closed = false;
   for (const Guarded& one : strategy_.local_values(guarded)) EXPECT_EQ(one.value, 3);
   expect(1, 0, {0, 0}, 0);
-}
-
-TEST(CentralTransactions, RestoreTheValuesThatReplicasSee) {
-  HostBackend backend(2);
-  CentralStorageStrategy strategy(backend);
-  const auto w = strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); });
-  EXPECT_THROW(strategy.transaction([&] {
-    strategy.cross_replica().update(w, [](Tensor<float>& one) { one = add(one, 1.0F); });
-    throw OnPurpose();
-  }),
-               OnPurpose);
-  const auto seen = strategy.run([&](ReplicaContext& replica) { return w.on(replica).item(); });
-  EXPECT_THAT(seen, ElementsAre(1.0F, 1.0F));
 }
 
 }  // namespace

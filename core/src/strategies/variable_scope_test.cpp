@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace belfry::variable_scope_test {
@@ -82,16 +81,6 @@ TEST_F(VariableScopes, LeaveAKindThatOptionsName) {
   EXPECT_EQ(strategy_.mirrored_variable(1.0).synchronization(), Synchronization::kOnWrite);
   const auto mirrored = strategy_.variable(1.0, {.synchronization = Synchronization::kOnWrite});
   EXPECT_EQ(mirrored.synchronization(), Synchronization::kOnWrite);
-}
-
-TEST_F(VariableScopes, OfPlacesNestAndTheInnerOneWins) {
-  testing::asserts("SEM-47");
-  const VariableScope outer = strategy_.colocate_variables_with({backend_.device_spec(0)});
-  {
-    const VariableScope inner = strategy_.colocate_variables_with({backend_.device_spec(1)});
-    EXPECT_THAT(strategy_.variable(1.0).devices(), ElementsAre(backend_.device_spec(1)));
-  }
-  EXPECT_THAT(strategy_.variable(1.0).devices(), ElementsAre(backend_.device_spec(0)));
 }
 
 TEST_F(VariableScopes, LeaveDevicesThatOptionsName) {
