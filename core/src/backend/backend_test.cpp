@@ -26,16 +26,6 @@ class NamesOnly : public Backend {
   int count_;
 };
 
-TEST(Backend, ListsItsDevicesInOrder) {
-  const NamesOnly backend{3};
-  const auto devices = backend.devices();
-  ASSERT_EQ(devices.size(), 3U);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(devices[static_cast<std::size_t>(i)], backend.device_spec(i));
-    EXPECT_EQ(backend.index_of(devices[static_cast<std::size_t>(i)]), i);
-  }
-}
-
 TEST(Backend, AnUnknownDeviceIsAnsweredWithTheList) {
   const NamesOnly backend{2};
   const ErrorReport report =

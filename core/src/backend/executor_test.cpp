@@ -38,38 +38,6 @@ INSTANTIATE_TEST_SUITE_P(Carriers, EveryExecutor,
 
 using Lines = std::vector<std::string>;
 
-TEST_P(EveryExecutor, TheSerialScheduleGoesFromMergeToMergeLowestIdFirst) {
-  Trace trace;
-  const auto executor = make({.sink = &trace});
-  ScriptedJob job(*executor, 2, [](ScriptedJob& self, int replica) {
-    self.step(replica, 7);
-    self.meet(replica);
-  });
-  job.run(false);
-  EXPECT_EQ(trace.lines(),
-            (Lines{"R0 start 0", "R0 variable_read 7", "R0 arrive 0", "R1 start 0",
-                   "R1 variable_read 7", "R1 arrive 0", "M0 merge 1", "R0 end 0", "R1 end 0"}));
-}
-
-TEST_P(EveryExecutor, EveryReplicaMeetsInEveryRound) {
-  const auto executor = make({});
-  std::vector<int> rounds(7, 0);
-  ScriptedJob job(*executor, 7, [&](ScriptedJob& self, int replica) {
-    for (int i = 0; i < 20; ++i) {
-      self.meet(replica);
-      ++rounds[static_cast<std::size_t>(replica)];
-    }
-  });
-  int merges_before_all = 0;
-  job.on_merge = [&] {
-    for (const int count : rounds) merges_before_all += count != job.merges - 1 ? 1 : 0;
-  };
-  job.run();
-  EXPECT_EQ(job.merges, 20);
-  EXPECT_EQ(merges_before_all, 0);
-  EXPECT_EQ(rounds, std::vector<int>(7, 20));
-}
-
 TEST_P(EveryExecutor, TheSlotFollowsTheReplica) {
   const auto executor = make({});
   struct Mark : detail::SlotContext {

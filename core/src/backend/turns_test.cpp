@@ -60,16 +60,6 @@ std::vector<int> drain(Turns& turns) {
   return order;
 }
 
-TEST(Turns, WithoutAChooserTheLowestIdGoesFirst) {
-  Turns turns;
-  turns.begin(4, nullptr, nullptr);
-  EXPECT_EQ(replica(turns.next()), 0);
-  EXPECT_EQ(replica(turns.next()), 1);
-  admit(turns, {0});
-  EXPECT_EQ(drain(turns), (std::vector<int>{0, 2, 3}));
-  EXPECT_TRUE(turns.empty());
-}
-
 TEST(Turns, ReturningReplicasAreSortedIntoTheQueue) {
   Turns turns;
   turns.begin(6, nullptr, nullptr);
@@ -77,14 +67,6 @@ TEST(Turns, ReturningReplicasAreSortedIntoTheQueue) {
   admit(turns, {3, 1});
   admit(turns, {4});
   EXPECT_EQ(drain(turns), (std::vector<int>{1, 3, 4, 5}));
-}
-
-TEST(Turns, ReplicasOfAGateRestartInIdOrder) {
-  Turns turns;
-  turns.begin(4, nullptr, nullptr);
-  drain(turns);
-  admit(turns, {2, 0, 3, 1});
-  EXPECT_EQ(drain(turns), (std::vector<int>{0, 1, 2, 3}));
 }
 
 TEST(Turns, AnswersTakeAReplicaAndMoveTheFrontIntoItsSlot) {
@@ -95,17 +77,6 @@ TEST(Turns, AnswersTakeAReplicaAndMoveTheFrontIntoItsSlot) {
   turns.begin(4, &chooser, nullptr);
   EXPECT_EQ(drain(turns), (std::vector<int>{2, 0, 3, 1}));
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{4, 3, 2}));
-}
-
-TEST(Turns, AlwaysAnsweringZeroIsTheSerialOrder) {
-  Listed chooser(std::vector<std::uint32_t>(16, 0));
-  Turns turns;
-  turns.begin(5, &chooser, nullptr);
-  EXPECT_EQ(replica(turns.next()), 0);
-  EXPECT_EQ(replica(turns.next()), 1);
-  EXPECT_EQ(replica(turns.preempt(2)), 2);
-  admit(turns, {1, 0});
-  EXPECT_EQ(drain(turns), (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
 TEST(Turns, AnswersBeyondTheQueueAreOtherAgents) {
@@ -166,18 +137,6 @@ TEST(Turns, DrawingAheadKeepsTheSerialOrderAndAsksOnceForEachTurn) {
     ASSERT_EQ(chooser.counts[static_cast<std::size_t>(i)], static_cast<std::uint32_t>(kMany - i));
   }
   EXPECT_TRUE(turns.empty());
-}
-
-TEST(Turns, DrawingAheadGivesEveryReplicaATurn) {
-  std::vector<std::uint32_t> answers;
-  for (std::uint32_t i = kMany; i > 1; --i) answers.push_back(7919U * 7919U % i);
-  Listed chooser(answers);
-  Turns turns;
-  turns.begin(kMany, &chooser, nullptr);
-  std::vector<int> order = drain(turns);
-  EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
-  std::sort(order.begin(), order.end());
-  for (int i = 0; i < kMany; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
 TEST(Turns, DrawnReplicasRunBeforeNewlyReadyReplicas) {
