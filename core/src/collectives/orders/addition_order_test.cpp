@@ -107,54 +107,6 @@ TEST(NamedOrders, HaveTrees) {
   EXPECT_EQ(tree_of(groups({3}), 5), "(((x0 + x1) + x2) + (x3 + x4))");
 }
 
-TEST(NamedOrders, OfGroupsOfEightBeginWithTheRemainder) {
-  testing::asserts("SEM-148");
-  const NamedOrder order = with_root(OrderKind::kGroupsOfEight, 0);
-  EXPECT_EQ(tree_of(order, 3), "((x0 + x1) + x2)");
-  EXPECT_EQ(tree_of(order, 8), tree_of({}, 8));
-  EXPECT_EQ(tree_of(order, 9), tree_of({}, 9));
-  EXPECT_EQ(tree_of(with_root(OrderKind::kGroupsOfEight, 1), 10),
-            "((x1 + x0) + (((((((x2 + x3) + x4) + x5) + x6) + x7) + x8) + x9))");
-}
-
-TEST(NamedOrders, OfRingsDependOnTheChunk) {
-  testing::asserts("SEM-148");
-  // Five elements: chunks of 2, 2 and 1.
-  EXPECT_EQ(tree_of(ring({}), 3, 1, 5), "((x0 + x1) + x2)");
-  EXPECT_EQ(tree_of(ring({}), 3, 2, 5), "((x1 + x2) + x0)");
-  EXPECT_EQ(tree_of(ring({.start = 1}), 3, 4, 5), "((x0 + x1) + x2)");
-  EXPECT_EQ(tree_of(ring({.reversed = true}), 3, 0, 5), "((x2 + x1) + x0)");
-  EXPECT_EQ(tree_of(ring({.reversed = true}), 3, 2, 5), "((x1 + x0) + x2)");
-  // Rounded down: 1, 1 and 3.
-  EXPECT_EQ(tree_of(ring({.chunks = RingChunks::kRemainderLast}), 3, 1, 5), "((x1 + x2) + x0)");
-  EXPECT_EQ(tree_of(ring({.chunks = RingChunks::kRemainderLast}), 3, 4, 5), "((x2 + x0) + x1)");
-  // A chain; and four chunks of 2, 2, 1 and 0.
-  EXPECT_EQ(tree_of(ring({.count = 1, .start = 2, .reversed = true}), 3, 4, 5), "((x0 + x2) + x1)");
-  EXPECT_EQ(tree_of(ring({.count = 4}), 3, 4, 5), "((x2 + x0) + x1)");
-  // Five chunks of 1: the fourth starts at member 0 again.
-  EXPECT_EQ(tree_of(ring({.count = 5}), 3, 3, 5), "((x0 + x1) + x2)");
-}
-
-TEST(NamedOrders, OfCacheLinesHaveALineMoreThanWholeLines) {
-  testing::asserts("SEM-148");
-  const auto first_of = [](int members, std::size_t elements, DType dtype, std::size_t element) {
-    AdditionTree tree = additions(tensorflow_order(), {members, elements, dtype}, element);
-    while (!tree.terms.empty()) tree = AdditionTree(tree.terms[0]);
-    return tree.member;
-  };
-  // 30 floats of two members: B = 60, chunks of 64 bytes, 16 floats.
-  EXPECT_EQ(first_of(2, 30, DType::kFloat32, 15), 0);
-  EXPECT_EQ(first_of(2, 30, DType::kFloat32, 16), 1);
-  // 32 floats: B = 64, chunks of 128 bytes; one chunk has all.
-  EXPECT_EQ(first_of(2, 32, DType::kFloat32, 31), 0);
-  // 40 floats: B = 80, chunks of 128 bytes.
-  EXPECT_EQ(first_of(2, 40, DType::kFloat32, 31), 0);
-  EXPECT_EQ(first_of(2, 40, DType::kFloat32, 32), 1);
-  // 62 halves: B = 62, chunks of 32 halves.
-  EXPECT_EQ(first_of(2, 62, DType::kFloat16, 31), 0);
-  EXPECT_EQ(first_of(2, 62, DType::kFloat16, 32), 1);
-}
-
 // An algorithm has `order` among four enumerators, and one of the named orders.
 void expect_named(const CrossDeviceOps& algorithm, int members, ReductionOrder enumerator,
                   const NamedOrder& order) {
