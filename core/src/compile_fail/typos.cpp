@@ -56,20 +56,6 @@ void replicas(Strategy& strategy, const MirroredVariable<double>& weight, double
   // TYPO: 'wieght'
   strategy.run([wieght](ReplicaContext& replica) { return replica.replica_id(); });
 #endif
-#ifdef RUN_WITH_A_TYPO_IN_A_VARIABLE
-  // TYPO: 'rat'
-  strategy.run([&](ReplicaContext& replica) {
-    const auto scale = rat;
-    return weight.on(replica) * scale;
-  });
-#endif
-#ifdef RUN_WITH_TWO_TYPOS
-  // TYPO: '(rat|wieght)'
-  strategy.run([&](ReplicaContext& replica) {
-    if (rat > 1) return wieght.on(replica);
-    return weight.on(replica);
-  });
-#endif
   static_cast<void>(doubled);
 }
 
@@ -91,13 +77,6 @@ void merges(Strategy& strategy, double rate) {
         1.0);
     return sum * 2;
   });
-#endif
-#ifdef MERGE_WITHOUT_A_CAPTURE
-  // TYPO: rate.*captured
-  const auto totals = strategy.run([&](ReplicaContext& replica) {
-    return 1 + replica.merge_call([](CrossReplicaContext&) { return rate; });
-  });
-  const double total = totals[0] + 1;
 #endif
 #ifdef MERGE_WITH_A_WRONG_MEMBER
   // ALL: no member named 'redcue'
@@ -139,10 +118,6 @@ void updates(CrossReplicaContext& cross, const MirroredVariable<double>& weight,
   const auto steps = cross.update(weight, [&](double& w, double by) { return w -= rat * by; }, 1.0);
   const double step = steps.value() + 1;
 #endif
-#ifdef UPDATE_WITHOUT_A_CAPTURE
-  // TYPO: rate.*captured
-  cross.update(weight, [](double& w, double by) { return w -= rate * by; }, mirrored);
-#endif
 #ifdef UPDATE_BY_A_GENERIC_FUNCTION_WITH_A_WRONG_MEMBER
   // ALL: is not a structure|non-class type
   cross.update(weight, [](auto& w, auto by) { return w.add(by); }, 1.0);
@@ -161,10 +136,6 @@ void updates(CrossReplicaContext& cross, const MirroredVariable<double>& weight,
   // TYPO: 'rat'
   const auto non_slot = cross.update_non_slot(devices, [&](double by) { return rat * by; }, 1.0);
   const double non_slot_first = non_slot.value() + 1;
-#endif
-#ifdef NON_SLOT_WITHOUT_A_CAPTURE
-  // TYPO: rate.*captured
-  cross.update_non_slot(devices, [] { return rate; });
 #endif
 #ifdef MAP_WITH_A_TYPO
   // TYPO: 'rat'
@@ -220,10 +191,6 @@ void variables(Strategy& strategy, double initial) {
   const auto done = strategy.transaction([&] { return inital; });
   const double again = done + 1;
 #endif
-#ifdef TRANSACTION_WITHOUT_A_CAPTURE
-  // TYPO: initial.*captured
-  strategy.transaction([] { return initial; });
-#endif
 }
 
 void values(Strategy& strategy, const DistributeOptions& options, int count) {
@@ -242,11 +209,6 @@ void values(Strategy& strategy, const DistributeOptions& options, int count) {
   const auto steps = strategy.distribute_datasets_from_function(
       [&](InputContext) { return Dataset<int>::range(cuont); }, options);
   for (const auto& step : steps) static_cast<void>(step[0] + 1);
-#endif
-#ifdef DATA_WITHOUT_A_CAPTURE
-  // TYPO: count.*captured
-  strategy.distribute_datasets_from_function(
-      [](const InputContext&) { return Dataset<int>::range(count); }, options);
 #endif
 #ifdef DATA_OF_A_FUNCTION_WITH_A_TYPO
   // TYPO: 'cuont'

@@ -5,7 +5,6 @@
 // takes the strategy and each context alike.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
-#include "belfry/testing/asserts.h"
 #include "belfry/tower.h"
 #include "run/testing/error_of_test.h"
 
@@ -13,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace belfry::tower_merges_test {
@@ -57,17 +55,6 @@ TEST_F(TowerMerges, TakeTheStrategyAsTheExampleHasIt) {
   EXPECT_THAT(tower::unwrap(distribution_, merged_results), ElementsAre(15, 16, 17));
 }
 
-TEST_F(TowerMerges, GiveTheStrategyOfTheRun) {
-  testing::asserts("SEM-3");
-  const auto is_own = tower::run(distribution_, [&](tower::TowerContext& ctx) {
-    return tower::merge_call(ctx, [&](tower::DistributionStrategy& distribution) {
-      return &distribution == &distribution_ && tower::get_tower_context() == nullptr &&
-             tower::get_cross_tower_context() == &distribution.cross_replica();
-    });
-  });
-  EXPECT_THAT(is_own, Each(true));
-}
-
 // Outside everything the default strategy merges at once.
 TEST_F(TowerMerges, OutsideEverythingGiveTheDefaultStrategy) {
   const auto merge_fn = [](tower::DistributionStrategy& distribution,
@@ -76,30 +63,6 @@ TEST_F(TowerMerges, OutsideEverythingGiveTheDefaultStrategy) {
   };
   EXPECT_EQ(tower::merge_call(*tower::get_tower_context(), merge_fn, std::string("bar")),
             "foo_bar");
-}
-
-TEST_F(TowerMerges, TakeATagAndNoResult) {
-  std::vector<int> seen;
-  tower::run(distribution_, [&](tower::TowerContext& ctx) {
-    tower::merge_call(
-        ctx, MergeTag{"ids"},
-        [&](tower::DistributionStrategy&, const tower::PerDevice<int>& ids) {
-          for (int id : ids) seen.push_back(id);
-        },
-        tower::tower_id(ctx));
-  });
-  EXPECT_THAT(seen, ElementsAre(0, 1, 2));
-}
-
-TEST_F(TowerMerges, HandOutTheComponentsOfTheResult) {
-  const auto parts = tower::run(distribution_, [](tower::TowerContext& ctx) {
-    const auto turned = [](tower::DistributionStrategy&, const tower::PerDevice<int>& v) {
-      return std::pair{tower::PerDevice<int>{v[2], v[0], v[1]}, 7};
-    };
-    const auto [turn, seven] = tower::merge_call(ctx, turned, 10 + tower::tower_id(ctx));
-    return 100 * turn + seven;
-  });
-  EXPECT_THAT(parts, ElementsAre(1207, 1007, 1107));
 }
 
 // Each replica in turn passes the other function.
