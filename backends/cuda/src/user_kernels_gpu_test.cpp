@@ -3,10 +3,8 @@
 
 // Bodies of users' kernels on a real GPU. Random programs of kernels: KernelMixes in proptests_gpu.
 #include "belfry/cuda/backend.h"
-#include "belfry/cuda/per_stream.h"
 #include "belfry/error.h"
 #include "belfry/launch.h"
-#include "belfry/strategies.h"
 #include "scale_and_add.h"
 #include "slow_fill.h"
 #include "support_test.h"
@@ -31,7 +29,6 @@ using test::ScaleAndAdd;
 using test::SlowFill;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
 
 struct Throws {
   void on_cuda(cudaStream_t, std::span<float>) const { throw std::runtime_error("no step"); }
@@ -45,26 +42,6 @@ struct Errs {
 
 struct ForTheHost {
   void on_host(std::span<float>) const {}
-};
-
-// An event of CUDA for a stream, as handles of libraries are.
-class Mark {
- public:
-  Mark() { EXPECT_EQ(cudaEventCreate(&event_), cudaSuccess); }
-  Mark(const Mark&) = delete;
-  Mark& operator=(const Mark&) = delete;
-  ~Mark() { EXPECT_EQ(cudaEventDestroy(event_), cudaSuccess); }
-  cudaEvent_t get() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-struct Records {
-  cudaEvent_t* event;
-  void on_cuda(cudaStream_t stream, std::span<float>) const {
-    *event = per_stream<Mark>(stream).get();
-    EXPECT_EQ(cudaEventRecord(*event, stream), cudaSuccess);
-  }
 };
 
 class UserKernelsOnAGpu : public ::testing::Test {
@@ -87,21 +64,6 @@ TEST_F(UserKernelsOnAGpu, WaitForCopiesAndCopiesForThem) {
   EXPECT_EQ(x.to_host()[999], 22);
   EXPECT_EQ(y.to_host()[999], 5);
   EXPECT_EQ(back.to_host()[999], 4);
-}
-
-TEST_F(UserKernelsOnAGpu, KeepObjectsForEachStream) {
-  auto x = Tensor<float>::full({2}, 1, on_);
-  auto y = Tensor<float>::full({2}, 1, {&backend_, 1});
-  cudaEvent_t first = nullptr;
-  cudaEvent_t again = nullptr;
-  cudaEvent_t other = nullptr;
-  launch(Records{&first}, updates(x));
-  launch(Records{&other}, updates(y));
-  launch(Records{&again}, updates(x));
-  EXPECT_EQ(again, first);
-  EXPECT_NE(other, first);
-  EXPECT_EQ(cudaEventSynchronize(first), cudaSuccess);
-  EXPECT_EQ(code_of([&] { per_stream<Mark>(nullptr); }), ErrorCode::kWrongContext);
 }
 
 TEST_F(UserKernelsOnAGpu, ThrowAtTheLaunch) {
@@ -134,19 +96,6 @@ TEST_F(UserKernelsOnAGpu, NameTheLaunchOfABadConfiguration) {
   }
   launch(ScaleAndAdd{.scale = 2}, updates(y), reads(x));
   EXPECT_THAT(y.to_host(), ElementsAre(3, 3)) << "the GPU is not lost";
-}
-
-TEST_F(UserKernelsOnAGpu, NameTheReplicaOfAnException) {
-  MirroredStrategy strategy(backend_);
-  EXPECT_THROW(strategy.run([](ReplicaContext& replica) {
-    auto own = Tensor<float>::full({1}, 1.0F);
-    if (replica.replica_id() == 1) launch(Throws(), updates(own));
-    own.to_host();
-  }),
-               std::runtime_error);
-  EXPECT_THAT(strategy.last_failure()->summary,
-              MatchesRegex("a replica threw std::runtime_error \"no step\" in kernel Throws, "
-                           "launched at user_kernels_gpu_test.cpp:[0-9]+ by replica 1"));
 }
 
 // The launch returns, and each wait reports the failure of the work.

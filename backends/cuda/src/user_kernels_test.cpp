@@ -21,8 +21,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
-#include <string>
 
 namespace belfry::cuda::user_kernels_test {
 namespace {
@@ -44,41 +42,6 @@ class UserKernels : public ::testing::Test {
   Backend backend_;
   Placement on_{&backend_, 0};
 };
-
-TEST_F(UserKernels, NameTheLineOfTheLaunchInErrorsOfBelfry) {
-  const std::function<void()> refuse = [] {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a negative rate");
-  };
-  auto y = Tensor<float>::full({1}, 1, on_);
-  const int line = __LINE__ + 1;
-  launch(Calls{&refuse}, updates(y));
-  try {
-    y.to_host();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.report().summary, "kernel Calls: a negative rate");
-    EXPECT_EQ(error.report().site.line, line);
-  }
-  EXPECT_THROW(y.to_host(), InvalidArgumentError) << "each reader hears the reason";
-}
-
-TEST_F(UserKernels, NameTheReplicaOfAnException) {
-  const std::function<void()> fail = [] { throw std::runtime_error("no step"); };
-  MirroredStrategy strategy(backend_);
-  for (const int odd : {0, 1}) {
-    EXPECT_THROW(strategy.run([&](ReplicaContext& replica) {
-      auto own = Tensor<float>::full({1}, 1.0F);
-      if (replica.replica_id() == odd) launch(Calls{&fail}, updates(own));
-      own.to_host();
-    }),
-                 std::runtime_error);
-    EXPECT_THAT(strategy.last_failure()->summary,
-                ::testing::MatchesRegex("a replica threw std::runtime_error \"no step\" in kernel "
-                                        "Calls, launched at user_kernels_test.cpp:[0-9]+ by "
-                                        "replica " +
-                                        std::to_string(odd)));
-  }
-}
 
 // A later call frees the memory of the handles.
 TEST(LastHandles, MayEndInABody) {

@@ -120,19 +120,6 @@ TEST(CudaOnDriver, PeersNeedAccess) {
   EXPECT_EQ(cudaMemPoolSetAccess(make_pool(0), &access, 1), cudaErrorPeerAccessUnsupported);
 }
 
-TEST(CudaOnDriver, PeersMayBeNeighboursAlone) {
-  const sim::SimulatedDriver machine({.gpus = 4, .peer_group = 2});
-  const auto can = [](int from, int to) {
-    int answer = -1;
-    EXPECT_EQ(cudaDeviceCanAccessPeer(&answer, from, to), cudaSuccess);
-    return answer;
-  };
-  EXPECT_EQ(can(0, 1), 1);
-  EXPECT_EQ(can(3, 2), 1);
-  EXPECT_EQ(can(1, 2), 0);
-  EXPECT_EQ(can(3, 0), 0);
-}
-
 // A copy of the default kind to pinned memory runs late; the memory counts as written before.
 TEST(CudaOnDriver, CopiesBetweenPinnedMemoryAndGpus) {
   const sim::SimulatedDriver machine({.gpus = 1});
