@@ -87,18 +87,6 @@ TEST_F(Nests, ReduceToTheReductionsOfTheirLeaves) {
       });
 }
 
-TEST_F(Nests, ReduceInMergesAsTheyDoInReplicas) {
-  are_equal_on_every_replica(
-      [](ReplicaContext& replica, const SampleNest& own, const NestCase& /*drawn*/) {
-        const SampleNest in_merge = replica.merge_call(
-            [](CrossReplicaContext& cross, const PerReplica<SampleNest>& nests) {
-              return cross.reduce(ReduceOp::kMean, nests);
-            },
-            own);
-        return std::vector<Compared>{{in_merge, replica.all_reduce(ReduceOp::kMean, own)}};
-      });
-}
-
 TEST_F(Nests, ReturnFromAMergeToTheirReplica) {
   are_equal_on_every_replica(
       [](ReplicaContext& replica, const SampleNest& own, const NestCase& /*drawn*/) {

@@ -86,31 +86,5 @@ TEST_F(ReduceOrder, OfTheBackendIsWithinTheRoundingError) {
   });
 }
 
-TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
-  testing::asserts("SEM-31");
-  holds([this](const BackendRequest& request, std::uint16_t seed, bool named) {
-    Bench bench(*this, request);
-    // Without a named order two sums of the same values may differ: the data then have exact sums.
-    StrategyOptions options;
-    if (named) options.order = ReductionOrder::kTree;
-    const Pattern pattern = named ? Pattern::kRandom : Pattern::kSmallIntegers;
-    Strategy& strategy = bench.strategy(options);
-    std::vector<Row> rows;
-    for (int id = 0; id < request.devices; ++id) {
-      rows.push_back(values_of<float>({pattern, seed}, id, 8));
-    }
-    for (bool tensors : {false, true}) {
-      const auto sums = reduced(strategy, ReduceOp::kSum, rows, tensors);
-      const auto means = reduced(strategy, ReduceOp::kMean, rows, tensors);
-      if (bench.own().empty()) continue;
-      const Row& sum = sums[bench.own().front()];
-      const Row& mean = means[bench.own().front()];
-      Row expected;
-      for (float x : sum) expected.push_back(x / static_cast<float>(request.devices));
-      RC_ASSERT(Numbers(mean) == Numbers(expected));
-    }
-  });
-}
-
 }  // namespace
 }  // namespace belfry::testing::reduce_order_props
