@@ -65,21 +65,6 @@ TEST(CapturedTensors, EqualTensorsAreNoFindingIfCopiedToADevice) {
   });
 }
 
-TEST(CapturedTensors, ArgumentsAreNoFinding) {
-  expect_none([](MirroredStrategy& strategy) {
-    const auto weight = strategy.mirrored_variable(zeros());
-    strategy.run([&](ReplicaContext& replica) {
-      replica.merge_call(
-          [&](CrossReplicaContext& cross, const PerReplica<Weights>& gradients) {
-            const auto mean = cross.reduce(ReduceOp::kMean, gradients);
-            cross.update(weight, [](Weights& w, const Weights& g) { w = w - g; }, mean);
-          },
-          tensor_of(replica));
-    });
-    return strategy.read(weight).to_host();
-  });
-}
-
 // With a fixed schedule no stream works before the program has ended.
 TEST(CapturedTensors, DifferencesAreFoundAtTheMergeOfTheWork) {
   expect_found(

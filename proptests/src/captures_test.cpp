@@ -6,90 +6,10 @@
 #include "captures_support_test.h"
 
 #include <array>
-#include <cstdint>
-#include <functional>
-#include <random>
 #include <utility>
 
 namespace belfry::testing::captures_test {
 namespace {
-
-TEST(Captures, OfAnEqualMeanAreNoFinding) {
-  expect_none([](MirroredStrategy& strategy) {
-    const auto weight = strategy.mirrored_variable(10.0);
-    strategy.run([&](ReplicaContext& replica) {
-      const double mean = replica.all_reduce(ReduceOp::kMean, gradient_of(replica));
-      replica.merge_call([&](CrossReplicaContext& cross) {
-        cross.update(weight, [mean](double& w) { w -= mean; });
-      });
-    });
-    return strategy.read(weight);
-  });
-}
-
-TEST(Captures, ByReferenceAreFound) {
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        const auto weight = strategy.mirrored_variable(10.0);
-        strategy.run([&](ReplicaContext& replica) {
-          const double gradient = gradient_of(replica);
-          replica.merge_call([&](CrossReplicaContext& cross) {
-            cross.update(weight, [&](double& w) { w -= gradient; });
-          });
-        });
-        return strategy.read(weight);
-      },
-      kFirstMerge);
-}
-
-// The function and the called function have the same types on all replicas: SEM-4 finds no
-// difference.
-TEST(Captures, InAStdFunctionAreFound) {
-  using Function = std::function<double(CrossReplicaContext&)>;
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        strategy.run([](ReplicaContext& replica) {
-          Function function = [](CrossReplicaContext&) { return 1.0; };
-          if (replica.replica_id() == 1) function = [](CrossReplicaContext&) { return 2.0; };
-          return replica.merge_call(function);
-        });
-      },
-      kFirstMerge);
-}
-
-struct Trainer {
-  double rate;
-  double step(ReplicaContext& replica) const {
-    return replica.merge_call([this](CrossReplicaContext&) { return rate; });
-  }
-};
-
-TEST(Captures, OfAnObjectOfEachReplicaAreFoundIfTheObjectsDiffer) {
-  expect_none([](MirroredStrategy& strategy) {
-    return strategy.run([](ReplicaContext& replica) { return Trainer{0.5}.step(replica); });
-  });
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        return strategy.run(
-            [](ReplicaContext& replica) { return Trainer{gradient_of(replica)}.step(replica); });
-      },
-      kFirstMerge);
-}
-
-TEST(Captures, InTheFourthOfFiveMergesAreFoundThere) {
-  expect_found(
-      [](MirroredStrategy& strategy) {
-        return strategy.run([](ReplicaContext& replica) {
-          double sum = 0;
-          for (int round = 1; round <= 5; ++round) {
-            const double added = round == 4 ? gradient_of(replica) : 1.0;
-            sum += replica.merge_call([added](CrossReplicaContext&) { return added; });
-          }
-          return sum;
-        });
-      },
-      "merge #4 of run 1");
-}
 
 TEST(Captures, ThatCancelOutAreFoundAtTheFirst) {
   expect_found(
@@ -144,24 +64,6 @@ TEST(Captures, InFunctionsThatAMergeCallsAreFound) {
         });
       },
       kFirstMerge);
-}
-
-TEST(Captures, OfGeneratorsAreFoundUnlessTheyAreEqual) {
-  const auto drawing = [](bool equal) {
-    return [equal](MirroredStrategy& strategy) {
-      return strategy.run([equal](ReplicaContext& replica) {
-        std::minstd_rand generator(equal ? 1U : 1U + static_cast<unsigned>(replica.replica_id()));
-        std::uint32_t drawn = 0;
-        for (int round = 0; round < 3; ++round) {
-          drawn += replica.merge_call(
-              [&](CrossReplicaContext&) { return static_cast<std::uint32_t>(generator()); });
-        }
-        return drawn;
-      });
-    };
-  };
-  expect_none(drawing(true));
-  expect_found(drawing(false), kFirstMerge);
 }
 
 // Momentum: the closures of a single replica run all merges, with the same state.
@@ -253,7 +155,6 @@ TEST(Captures, AreNoneInVerbsWithoutAFunction) {
 }
 
 TEST(Captures, OfMaskedRunsAreThoseOfReplicasThatTakePart) {
-  const PerReplica<double> values{0, 0, 0};
   expect_found(
       [](MirroredStrategy& strategy) {
         belfry::detail::ReplicaArray<double> components(2);

@@ -81,16 +81,6 @@ TEST(CompareFunctions, SaysThatABodyIsNotDeterministic) {
   EXPECT_THAT(result->summary, HasSubstr("in the result of the body"));
 }
 
-// The second run throws and the first did not.
-TEST(CompareFunctions, SaysThatABodyThrowsInSomeRuns) {
-  int runs = 0;
-  const auto report = finding({.devices = 2}, [&](MirroredStrategy&) {
-    if (++runs == 2) throw std::runtime_error("no room");
-  });
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->code, ErrorCode::kNotDeterministic);
-}
-
 TEST(CompareFunctions, RethrowsExceptionsOfTheBody) {
   testing::asserts("SEM-136");
   const auto throwing = [](sim::Backend&) { throw std::out_of_range("label 12"); };

@@ -49,19 +49,6 @@ T sum_of(const Batch<T>& batch) {
 
 std::string here(int line) { return "same_as_one_replica_test.cpp:" + std::to_string(line); }
 
-TEST(SameAsOneReplica, HoldsForSumsAndMeansOfShares) {
-  testing::asserts("SEM-197");
-  expect_same_as_one_replica(kFour, kBatch, [](Strategy& strategy, const Batch<double>& batch) {
-    auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
-    strategy.run([&](ReplicaContext& replica) {
-      const Batch<double> mine = share_of(replica, batch);
-      replica.all_reduce(ReduceOp::kSum, sum_of(mine));
-      replica.all_reduce(ReduceOp::kMean, Tensor<float>::full({2}, 1.0F));
-      replica.assign_sub(weight, sum_of(mine) / static_cast<double>(mine.size()));
-    });
-  });
-}
-
 TEST(SameAsOneReplica, CountsReductions) {
   const OneReplicaReport report = compare_with_one_replica(kFour, [](Strategy& strategy) {
     strategy.run([](ReplicaContext& replica) {
