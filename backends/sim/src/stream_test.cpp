@@ -4,13 +4,11 @@
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
-#include "testing/bodies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 namespace belfry::sim::stream_test {
@@ -113,25 +111,6 @@ TEST_F(StreamTest, AnUninitialisedInputNamesKernelStreamBufferAndBytes) {
                           "device 1 (12 bytes), which nobody"));
   }
   EXPECT_THAT(read(stream(1), three), ElementsAre(1, 2, 3));
-}
-
-TEST_F(StreamTest, AReplicaThatWaitsLetsOthersRun) {
-  std::mutex mutex;
-  std::vector<int> order;
-  const auto note = [&](int replica) {
-    const std::lock_guard lock(mutex);
-    order.push_back(replica);
-  };
-  const BufferView a = make(0, {0});
-  testing::carry(backend_.executor(), 2, [&](int replica) {
-    note(replica);
-    if (replica == 0) {
-      stream(0).launch(fill(a, 1));
-      EXPECT_THAT(read(stream(0), a), ElementsAre(1));
-    }
-    note(replica);
-  });
-  EXPECT_THAT(order, ElementsAre(0, 1, 1, 0));
 }
 
 TEST_F(StreamTest, StreamsHaveNumbersThatDependOnTheirDeviceAlone) {

@@ -18,7 +18,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <new>
 #include <span>
@@ -167,30 +166,6 @@ TEST(UserKernels, RunOnceAlsoIfTheirMemoryRunsOut) {
   launch(WritesAndCalls{&starve}, updates(y));
   EXPECT_THROW(y.to_host(), std::bad_alloc);
   EXPECT_EQ(calls, 1);
-}
-
-// The sum of three operands.
-struct SumOfThree {
-  void on_host(std::span<float> y, std::span<const float> a, std::span<const float> b,
-               std::span<const float> c) const {
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = a[i] + b[i] + c[i];
-  }
-};
-
-TEST(UserKernels, ReadNoOperandThatNobodyHasWritten) {
-  Backend backend({.devices = 1});
-  const Placement on{&backend, 0};
-  belfry::testing::at_each_place(4, [&](int odd) {
-    std::vector<Tensor<float>> own;
-    for (int i = 0; i < 3; ++i) {
-      own.push_back(i == odd ? Tensor<float>::uninitialised({2}, on)
-                             : Tensor<float>::full({2}, 1, on));
-    }
-    auto y = Tensor<float>::uninitialised({2}, on);
-    launch(SumOfThree(), writes(y), reads(own[0]), reads(own[1]), reads(own[2]));
-    const ErrorCode expected = odd == 3 ? ErrorCode::kInternal : ErrorCode::kUninitialised;
-    EXPECT_EQ(code_of([&] { EXPECT_EQ(value_of(y), 3); }), expected);
-  });
 }
 
 TEST(UserKernels, ThatThrowInAReplicaEndTheRunWithTheirException) {

@@ -27,8 +27,7 @@ constexpr const char* kUnwatched = "no code is watched";
 
 void judge(const std::vector<BadBody>& bodies) {
   (void)testing::worker();  // Before the explorations.
-  Options options{.devices = 2, .seed = 7};
-  options.memory_limit_bytes = std::size_t{6} << 20;
+  const Options options{.devices = 2, .seed = 7};
   for (const BadBody& bad : bodies) {
     SCOPED_TRACE(bad.name);
     const Verdict verdict = explore(options, bad.body);
@@ -68,9 +67,6 @@ TEST(BadUse, OfOptions) {
     EXPECT_EQ(error.code(), ErrorCode::kNoDevices);
     EXPECT_THAT(error.what(), HasSubstr("bad_use_test.cpp:" + std::to_string(line)));
   }
-  const Verdict concurrent = explore({.devices = 2, .carrier = Carrier::kConcurrent}, reduced);
-  EXPECT_EQ(concurrent.level(), VerdictLevel::kNone);
-  EXPECT_THAT(explain(concurrent), HasSubstr("no schedule"));
   Options few{.devices = 2, .seed = 7};
   few.record_limit = 3;
   const Verdict stopped = explore(few, reduced);

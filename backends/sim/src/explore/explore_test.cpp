@@ -5,7 +5,6 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/sim/verdict_json.h"
-#include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/certified.h"
 #include "testing/broken_conditions.h"
@@ -68,12 +67,6 @@ double reduced(Backend& backend) {
   })[1];
 }
 
-// The results of all replicas.
-template <class T>
-std::vector<T> all_of(const PerReplica<T>& results) {
-  return {results.begin(), results.end()};
-}
-
 TEST_F(Explore, CertifiesAReduction) {
   belfry::testing::asserts("SEM-191");
   const Verdict verdict = explore(kTwo, reduced);
@@ -85,62 +78,6 @@ TEST_F(Explore, CertifiesAReduction) {
   EXPECT_EQ(verdict.report().outcomes[0].outcome, "4");
   EXPECT_EQ(to_string(verdict), "CERTIFIED");
   EXPECT_THAT(verdict.report().conditions, SizeIs(9));
-}
-
-TEST_F(Explore, CertifiesAStepOfTraining) {
-  belfry::testing::asserts("SEM-191");
-  const Verdict verdict = explore({.devices = 3, .seed = 7}, [](Backend& backend) {
-    MirroredStrategy strategy{backend};
-    auto weight = strategy.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); },
-                                             {.aggregation = Aggregation::kMean});
-    for (int step = 0; step < 2; ++step) {
-      strategy.run([&](ReplicaContext& replica) {
-        const auto gradient =
-            multiply(weight.on(replica), 0.25F + static_cast<float>(replica.replica_id()));
-        replica.assign_sub(weight, gradient);
-      });
-    }
-    return strategy.read(weight).to_host();
-  });
-  EXPECT_CERTIFIED(verdict);
-  // Each step takes 0.25 + 1 of a weight: (1 - 1.25)^2.
-  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "[0.0625, 0.0625]");
-}
-
-TEST_F(Explore, CertifiesVariablesMadeInReplicasAndNestedRuns) {
-  const Verdict verdict = explore(kTwo, [](Backend& backend) {
-    MirroredStrategy strategy{backend};
-    const auto results = strategy.run([&](ReplicaContext& replica) {
-      auto variable = strategy.mirrored_variable([] { return Tensor<float>::full({2}, 2.0F); });
-      const auto scaled = multiply(variable.on(replica), 3.0F);
-      const int nested = replica.merge_call([&](CrossReplicaContext&) {
-        const auto ids =
-            strategy.run([](ReplicaContext& inner) { return inner.replica_id() + 10; });
-        return 100 * ids[0] + ids[1];
-      });
-      const int own = replica.replica_id() + nested;
-      return scaled.to_host()[0] + static_cast<float>(own);
-    });
-    return all_of(results);
-  });
-  EXPECT_CERTIFIED(verdict);
-  // 2 * 3, the id, and 100 * 10 + 11.
-  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "[1017, 1018]");
-}
-
-TEST_F(Explore, CertifiesCopiesOfACommonTensor) {
-  for (int owner = 0; owner < 3; ++owner) {
-    const Verdict verdict = explore({.devices = 3}, [owner](Backend& backend) {
-      MirroredStrategy strategy{backend};
-      const auto x = Tensor<float>::full(Shape{2}, 4.0F, strategy.placement(owner));
-      return all_of(strategy.run([&](ReplicaContext& replica) {
-        const auto own = static_cast<float>(replica.replica_id());
-        return x.copy_to(replica.placement()).to_host()[0] + own;
-      }));
-    });
-    EXPECT_CERTIFIED(verdict);
-    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "[4, 5, 6]");
-  }
 }
 
 TEST_F(Explore, CertifiesAnException) {

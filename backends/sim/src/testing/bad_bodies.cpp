@@ -3,7 +3,6 @@
 #include "testing/bad_bodies.h"
 
 #include "belfry/belfry.h"
-#include "belfry/tensor_ops.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +14,6 @@
 #include <memory>
 #include <mutex>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 namespace belfry::sim::testing {
@@ -126,42 +124,9 @@ double leaves_work_that_fails(Backend& backend) {
   return 1;
 }
 
-double throws(Backend& backend) {
-  run(backend, id_of);
-  throw std::runtime_error("planned");
-}
-
 double throws_a_number(Backend& backend) {
   return run(backend, [](ReplicaContext& replica) {
     if (replica.replica_id() == 1) throw 7;
-    return id_of(replica);
-  });
-}
-
-double catches_cancellations(Backend& backend) {
-  return run(backend, [](ReplicaContext& replica) {
-    if (replica.replica_id() == 1) throw std::runtime_error("of replica 1");
-    for (int i = 0; i < 1000; ++i) {
-      try {
-        replica.merge_call([](CrossReplicaContext&) {});
-      } catch (...) {
-      }
-    }
-    return id_of(replica);
-  });
-}
-
-double leaves_a_merge_out(Backend& backend) {
-  return run(backend, [](ReplicaContext& replica) {
-    if (replica.replica_id() == 0) replica.merge_call([](CrossReplicaContext&) {});
-    return id_of(replica);
-  });
-}
-
-double runs_in_a_replica(Backend& backend) {
-  MirroredStrategy inner{backend, {0}};
-  return run(backend, [&](ReplicaContext& replica) {
-    inner.run([](ReplicaContext&) {});
     return id_of(replica);
   });
 }
@@ -175,13 +140,6 @@ double keeps_tensors(Backend& backend) {
     return static_cast<double>(mine.to_host()[1]);
   });
   return values[1];
-}
-
-double exceeds_memory(Backend& backend) {
-  MirroredStrategy strategy{backend};
-  const auto full = Tensor<float>::full(Shape{1000, 1000}, 1.0F, strategy.placement(0));
-  return Tensor<float>::full(Shape{1000, 1000}, full.to_host()[0], strategy.placement(0))
-      .to_host()[1];
 }
 
 double uses_an_address(Backend& backend) {
@@ -218,16 +176,9 @@ std::vector<BadBody> bodies_with_mistakes() {
       {"leaves work", leaves_work, kCertified, kSampled, "every schedule has this outcome"},
       {"leaves work that fails", leaves_work_that_fails, kSampled, kSampled, "failed",
        "no device work fails"},
-      {"throws", throws, kCertified, kSampled, "an exception: planned", "an exception: planned"},
       {"throws a number", throws_a_number, kCertified, kSampled, "an exception of a type without",
        "an exception of a type without"},
-      {"catches cancellations", catches_cancellations, kNone, kNone, "a cancellation is swallowed",
-       "a cancellation is swallowed"},
-      {"leaves a merge out", leaves_a_merge_out, kCertified, kSampled, "BF-010", "BF-010"},
-      {"runs in a replica", runs_in_a_replica, kCertified, kSampled, "BF-004", "BF-004"},
       {"keeps tensors", keeps_tensors, kCertified, kSampled, "every schedule has this outcome"},
-      {"exceeds the memory", exceeds_memory, kSampled, kSampled, "memory ran out",
-       "memory ran out"},
   };
 }
 
