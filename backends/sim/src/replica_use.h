@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/replica_phase.h"
+#include "belfry/backend/current_slot.h"
 
 #include <atomic>
 #include <cstdint>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "backend/concurrent_run.h"
-#include "backend/thread_carriers.h"
 #include "backend/tracked_carriers.h"
 #include "backend/tracked_run.h"
 #include "backend/turn_scheduler.h"
@@ -74,7 +73,7 @@ class ConcurrentExecutor final : public Executor {
 
   void carry_in_turn(int replicas, Job& job, const CarryOptions& options, StallWatch* watch) {
     const detail::Unwatched unwatched;
-    auto threads = std::make_unique<detail::ThreadCarriers>(workers_);
+    auto threads = detail::make_thread_carriers(workers_);
     if (watch != nullptr) {
       return detail::carry_tracked(*this, parts_, std::move(threads), {replicas, job}, options);
     }

@@ -1,13 +1,18 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+// What belongs to the calling code: its context, carrier and call site, and the watch of its
+// thread.
 #include "belfry/backend/current_slot.h"
 
 #include "backend/carrier.h"
+#include "belfry/backend/stall_watch.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -48,6 +53,11 @@ SiteScope::SiteScope(const CallSite& site) noexcept : site_(site) {
   place_ = place_of_site();
   before_ = *place_;
   if (!site_.empty()) *place_ = &site_;
+}
+
+SiteScope::~SiteScope() {
+  const Unwatched unwatched;
+  *place_ = before_;
 }
 
 CallSite submitting_site() noexcept {
@@ -101,4 +111,56 @@ int current_replica_id() noexcept {
   return current.carrier == nullptr ? -1 : current.carrier->replica;
 }
 
+ReplicaPhase current_phase() noexcept {
+  const Unwatched unwatched;
+  const Carrier* const carrier = current.carrier;
+  if (carrier == nullptr || carrier->replica < 0) return {};
+  return {carrier->replica, carrier->run->phase};
+}
+
+void begin_replica_phase(std::uint64_t phase) noexcept {
+  const Unwatched unwatched;
+  Carrier* const carrier = current.carrier;
+  if (carrier != nullptr && carrier->replica < 0) carrier->run->phase = phase;
+}
+
+ReplicaInRun innermost_replica(const Executor& executor) noexcept {
+  const Unwatched unwatched;
+  const Carrier* const carrier = innermost_replica_on(executor);
+  return carrier == nullptr ? ReplicaInRun{} : ReplicaInRun{carrier->replica, carrier->run->number};
+}
+
+Carrier& outer_replica_on(const Executor& executor) {
+  Carrier* carrier = carrier_on(executor);
+  check(carrier != nullptr && carrier->replica >= 0, "only a replica can wait");
+  return *carrier;
+}
+
+void open_gate(Gate& gate) {
+  std::span<const Gate::Waiter> waiters = gate.waiters();
+  while (!waiters.empty()) {
+    Run* const run = waiters.front().run;
+    const auto end = std::ranges::find_if(
+        waiters, [run](const Gate::Waiter& waiter) { return waiter.run != run; });
+    run->admit({waiters.begin(), end});
+    waiters = {end, waiters.end()};
+  }
+  gate.waiters().clear();
+}
+
 }  // namespace belfry::detail
+
+namespace belfry {
+namespace {
+
+constinit thread_local StallWatch* watch_of_thread = nullptr;
+
+}  // namespace
+
+StallWatch* stall_watch() noexcept { return watch_of_thread; }
+
+StallWatch* set_stall_watch(StallWatch* watch) noexcept {
+  return std::exchange(watch_of_thread, watch);
+}
+
+}  // namespace belfry

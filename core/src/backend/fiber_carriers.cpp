@@ -1,16 +1,22 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "backend/fiber_carriers.h"
-
+#include "backend/carrier.h"
+#include "backend/stack_pool.h"
+#include "backend/thread_state.h"
+#include "backend/turns.h"
 #include "belfry/backend/unwatched.h"
 
 #include <boost/context/detail/fcontext.hpp>
 #include <cxxabi.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <span>
+#include <vector>
 
 namespace belfry::detail {
 namespace {
@@ -21,6 +27,61 @@ using boost::context::detail::transfer_t;
 
 constexpr std::size_t kLine = 64;          // Of a cache.
 constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
+
+// The data of the C++ runtime about exceptions in flight on a thread. Each fiber has data of its
+// own: a replica may be suspended inside a handler, or while its stack is unwound.
+struct ExceptionGlobals {
+  void* caught = nullptr;
+  unsigned uncaught = 0;
+};
+
+// A stack, and the state that belongs to the stack while the stack is suspended. The caller of a
+// run is a fiber, too, on the stack of its thread.
+struct Fiber : TurnCarrier {
+  void* point = nullptr;    // The position at which the stack was suspended.
+  bool has_entered = true;  // False for a fiber that has not begun.
+  bool has_left = false;    // The next switch is the last one.
+  Fiber* target = nullptr;  // The fiber that the latest switch resumed.
+  ExceptionGlobals exceptions{};
+  int error = 0;  // errno: a replica may be suspended between a call and a look at its error.
+  FloatControl control{};
+  CurrentSlot slot{};
+  Stack stack{};
+  AsanStack asan{};
+  TsanFiber tsan{};
+  void* serial_edge = nullptr;  // For ThreadSanitizer, in a serial run.
+};
+
+// Carries replicas on stacks of their own, all on the calling thread.
+class FiberCarriers final : public Carriers {
+ public:
+  // `stacks` outlive the object.
+  explicit FiberCarriers(StackCache& stacks);
+
+  TurnCarrier& begin(int replicas, bool serial) override;
+  void end() override;
+  TurnCarrier& start(int replica, void (*main)(TurnCarrier&)) override;
+  void switch_to(TurnCarrier& from, TurnCarrier& to) override;
+  [[noreturn]] void leave(TurnCarrier& from, TurnCarrier& to) override;
+  [[noreturn]] void abandon(TurnCarrier& from, TurnCarrier& to) override;
+  const Stack* stack_of(const TurnCarrier& carrier) const override {
+    return &static_cast<const Fiber&>(carrier).stack;
+  }
+  void prefetch(const Turns& turns, std::span<TurnCarrier* const> carriers) override;
+
+ private:
+  void order_pause(const Fiber& fiber);
+  void order_continuation(Fiber& fiber);
+
+  StackCache* stacks_;
+  std::size_t promised_ = 0;  // Stacks that the run may still take.
+  ExceptionGlobals* globals_ = nullptr;
+  int* error_ = nullptr;  // errno of the thread.
+  Fiber caller_;
+  bool serial_ = false;
+  std::uint32_t prefetches_ = 0;
+  std::vector<TsanFiber> histories_;  // By replica; empty without ThreadSanitizer.
+};
 
 // Runs on the stack that is resumed, and stores the state of the suspended stack.
 BELFRY_UNWATCHED transfer_t arrive(transfer_t transfer) {
@@ -57,8 +118,6 @@ char* place_for_fiber(const Stack& stack) {
     __builtin_prefetch(static_cast<const char*>(first) + line * static_cast<std::ptrdiff_t>(kLine));
   }
 }
-
-}  // namespace
 
 // ThreadSanitizer cannot tell apart two bodies on one fiber.
 FiberCarriers::FiberCarriers(StackCache& stacks) : Carriers(!kTsan), stacks_(&stacks) {}
@@ -192,6 +251,12 @@ void FiberCarriers::order_continuation(Fiber& fiber) {
   if (!kTsan || fiber.replica < 0) return;
   tsan_acquire(&fiber);
   if (serial_) tsan_acquire(this);
+}
+
+}  // namespace
+
+std::unique_ptr<Carriers> make_fiber_carriers(StackCache& stacks) {
+  return std::make_unique<FiberCarriers>(stacks);
 }
 
 }  // namespace belfry::detail

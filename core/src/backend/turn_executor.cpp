@@ -3,8 +3,6 @@
 
 #include "backend/turn_executor.h"
 
-#include "backend/fiber_carriers.h"
-#include "backend/thread_carriers.h"
 #include "backend/tracked_carriers.h"
 #include "belfry/backend/stall_watch.h"
 #include "belfry/backend/unwatched.h"
@@ -90,8 +88,8 @@ TurnExecutor::TurnExecutor(CarrierKind kind, const ExecutorParts& parts, StackPo
 }
 
 std::unique_ptr<Carriers> TurnExecutor::make_carriers() {
-  if (kind_ == CarrierKind::kFiber) return std::make_unique<FiberCarriers>(stacks_);
-  return std::make_unique<ThreadCarriers>(workers_);
+  if (kind_ == CarrierKind::kFiber) return make_fiber_carriers(stacks_);
+  return make_thread_carriers(workers_);
 }
 
 std::string_view TurnExecutor::name() const {

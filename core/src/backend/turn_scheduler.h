@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backend/carriers.h"
+#include "backend/carrier.h"
 #include "backend/thread_state.h"
 #include "backend/turns.h"
 #include "belfry/backend/executor.h"

@@ -5,22 +5,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 namespace belfry::detail {
-
-void Turns::begin(int replicas, Chooser* chooser, OtherAgents* agents) {
-  const bool by_name = chooser != nullptr && chooser->wants_candidates();
-  wants_candidates_ = by_name ? chooser : nullptr;
-  chooser_ = by_name ? naming() : chooser;
-  agents_ = agents;
-  ascending_ = true;
-  everybody_.resize(static_cast<std::size_t>(replicas));
-  std::iota(everybody_.rbegin(), everybody_.rend(), 0);
-  queue_ = everybody_;
-  ready_ = static_cast<std::uint32_t>(replicas);
-}
 
 Turn Turns::next_drawn() {
   while (ready_ > kFar && !drawn_.full()) {

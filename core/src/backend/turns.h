@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace belfry::detail {
@@ -35,7 +36,17 @@ class Turns {
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  void begin(int replicas, Chooser* chooser, OtherAgents* agents);
+  void begin(int replicas, Chooser* chooser, OtherAgents* agents) {
+    const bool by_name = chooser != nullptr && chooser->wants_candidates();
+    wants_candidates_ = by_name ? chooser : nullptr;
+    chooser_ = by_name ? naming() : chooser;
+    agents_ = agents;
+    ascending_ = true;
+    everybody_.resize(static_cast<std::size_t>(replicas));
+    std::iota(everybody_.rbegin(), everybody_.rend(), 0);
+    queue_ = everybody_;
+    ready_ = static_cast<std::uint32_t>(replicas);
+  }
 
   bool empty() const { return ready_ == 0 && drawn_.empty(); }
 

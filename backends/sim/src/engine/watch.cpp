@@ -3,7 +3,6 @@
 #include "engine/watch.h"
 
 #include "belfry/backend/current_slot.h"
-#include "belfry/backend/replica_phase.h"
 #include "engine/command.h"
 
 #if __has_include(<sys/single_threaded.h>)

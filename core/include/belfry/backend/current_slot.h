@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/unwatched.h"
 #include "belfry/call_site.h"
 
 #include <cstdint>
@@ -32,10 +31,7 @@ void set_current_slot(SlotContext* context) noexcept;
 class SiteScope {
  public:
   explicit SiteScope(const CallSite& site) noexcept;
-  ~SiteScope() {
-    const Unwatched unwatched;
-    *place_ = before_;
-  }
+  ~SiteScope();
   SiteScope(const SiteScope&) = delete;
   SiteScope& operator=(const SiteScope&) = delete;
 
@@ -82,6 +78,25 @@ CurrentPlace current_place(const Executor& executor) noexcept;
 /// The replica of the calling code in the innermost run of any executor; -1 outside runs and in the
 /// caller of the innermost run.
 int current_replica_id() noexcept;
+
+/// A replica between two meetings of all replicas: begins of runs and merges. Two replicas of equal
+/// phase have no order.
+struct ReplicaPhase {
+  int replica = -1;  ///< The replica of the calling code; -1: the caller of a run, or nobody.
+  std::uint64_t phase = 0;  ///< The number that the runner has set last.
+};
+/// The replica and the phase of the calling code, in the innermost run of any executor.
+ReplicaPhase current_phase() noexcept;
+/// Begins a phase of the innermost run. Context: the caller of the run, while no replica goes on;
+/// elsewhere nothing happens.
+void begin_replica_phase(std::uint64_t phase) noexcept;
+
+/// The replica of the calling code, if the innermost run is a run of `executor`.
+struct ReplicaInRun {
+  int replica = -1;       ///< -1: none.
+  std::uint32_t run = 0;  ///< CarryOptions::number.
+};
+ReplicaInRun innermost_replica(const Executor& executor) noexcept;
 
 }  // namespace detail
 }  // namespace belfry

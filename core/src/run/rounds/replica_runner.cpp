@@ -5,7 +5,6 @@
 
 #include "backend/carrier.h"
 #include "belfry/backend/current_slot.h"
-#include "belfry/backend/replica_phase.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/machine_uses.h"
 #include "belfry/detail/step_tap.h"
