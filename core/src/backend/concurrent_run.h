@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backend/thread_state.h"
 #include "backend/workers.h"
 
 #include <condition_variable>

@@ -3,7 +3,6 @@
 
 #include "backend/carrier.h"
 #include "backend/stack_pool.h"
-#include "backend/thread_state.h"
 #include "backend/turns.h"
 #include "belfry/backend/unwatched.h"
 

@@ -122,8 +122,8 @@ void TurnExecutor::step(const Operation& operation) {
 
 // A step of the host, outside every run. Other agents may go first.
 void TurnExecutor::host_step(const Operation& operation) {
-  Turns turns;
-  turns.begin(0, parts_.chooser, parts_.agents);
+  Turns turns(parts_.chooser, parts_.agents);
+  turns.begin(0);
   Turn turn = turns.preempt_caller();
   for (; turn.kind == Turn::Kind::kAgent; turn = turns.preempt_caller()) {
     parts_.agents->run(turn.index);

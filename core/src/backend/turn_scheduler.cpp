@@ -57,7 +57,10 @@ void order_resumptions(std::span<const Gate::Waiter> replicas,
 
 TurnScheduler::TurnScheduler(const Executor& executor, const ExecutorParts& parts,
                              std::unique_ptr<Carriers> carriers)
-    : Run(executor), parts_(&parts), kind_(std::move(carriers)) {}
+    : Run(executor),
+      parts_(&parts),
+      kind_(std::move(carriers)),
+      turns_(parts.chooser, parts.agents) {}
 
 TurnScheduler::~TurnScheduler() = default;
 
@@ -130,7 +133,6 @@ void TurnScheduler::forsake(int replica) {
 
 // Takes all the memory that the run itself needs: once replicas have started, `carry` cannot throw
 // before their end.
-// before their end.
 void TurnScheduler::begin(int replicas, Job& job, bool concurrent) {
   job_ = &job;
   overflowed_ = -1;
@@ -138,7 +140,7 @@ void TurnScheduler::begin(int replicas, Job& job, bool concurrent) {
   carriers_.assign(static_cast<std::size_t>(replicas), nullptr);
   blocked_.clear();
   blocked_.reserve(carriers_.size());
-  turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
+  turns_.begin(replicas, !concurrent);
   caller_ = &kind_->begin(replicas, !concurrent);
   static_cast<Carrier&>(*caller_) = {this, -1, nullptr};
   callers_state_ = ThreadState::current();

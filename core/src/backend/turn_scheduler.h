@@ -3,7 +3,6 @@
 #pragma once
 
 #include "backend/carrier.h"
-#include "backend/thread_state.h"
 #include "backend/turns.h"
 #include "belfry/backend/executor.h"
 

@@ -31,16 +31,14 @@ struct Turn {
 /// id that can go on. Without a Chooser the schedule is always serial.
 class Turns {
  public:
-  Turns();
+  Turns(Chooser* chooser, OtherAgents* agents);
   ~Turns();
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  void begin(int replicas, Chooser* chooser, OtherAgents* agents) {
-    const bool by_name = chooser != nullptr && chooser->wants_candidates();
-    wants_candidates_ = by_name ? chooser : nullptr;
-    chooser_ = by_name ? naming() : chooser;
-    agents_ = agents;
+  /// `serial`: the serial schedule, without a question.
+  void begin(int replicas, bool serial = false) {
+    chooser_ = serial ? nullptr : asked_;
     ascending_ = true;
     everybody_.resize(static_cast<std::size_t>(replicas));
     std::iota(everybody_.rbegin(), everybody_.rend(), 0);
@@ -124,7 +122,6 @@ class Turns {
 
   Turn next_drawn();
   Turn preempt_drawn(int caller);
-  Chooser* naming();
   std::uint32_t choose_among(std::uint32_t count);
   void name_candidates(std::uint32_t count);
   void admit_some(const Gate::Waiter* waiters, std::size_t count);
@@ -158,13 +155,14 @@ class Turns {
   std::vector<int> everybody_;  // The queue when all can go on.
   Drawn drawn_;                 // Go before the queue.
   bool ascending_ = true;       // Whether the queue is in order of ids.
-  Chooser* chooser_ = nullptr;
-  OtherAgents* agents_ = nullptr;
+  Chooser* chooser_ = nullptr;  // `asked_`, or null in the serial schedule.
+  Chooser* asked_;
+  OtherAgents* agents_;
   // If the Chooser wants candidates, the queue asks `naming_` instead: `choose` is the same code
   // for both kinds of Chooser.
   class Naming;
   std::unique_ptr<Chooser> naming_;
-  Chooser* wants_candidates_ = nullptr;  // The Chooser, if `chooser_` is `naming_`.
+  Chooser* wants_candidates_ = nullptr;  // The Chooser, if `asked_` is `naming_`.
   std::vector<AgentId> candidates_;
   bool caller_asks_ = false;  // In `preempt_caller`.
 };

@@ -21,13 +21,13 @@ class Turns::Naming final : public Chooser {
   Turns& turns_;
 };
 
-Turns::Turns() = default;
-Turns::~Turns() = default;
-
-Chooser* Turns::naming() {
-  if (naming_ == nullptr) naming_ = std::make_unique<Naming>(*this);
-  return naming_.get();
+Turns::Turns(Chooser* chooser, OtherAgents* agents) : asked_(chooser), agents_(agents) {
+  if (chooser == nullptr || !chooser->wants_candidates()) return;
+  wants_candidates_ = chooser;
+  naming_ = std::make_unique<Naming>(*this);
+  asked_ = naming_.get();
 }
+Turns::~Turns() = default;
 
 std::uint32_t Turns::choose_among(std::uint32_t count) {
   try {

@@ -61,8 +61,8 @@ std::vector<int> drain(Turns& turns) {
 }
 
 TEST(Turns, ReturningReplicasAreSortedIntoTheQueue) {
-  Turns turns;
-  turns.begin(6, nullptr, nullptr);
+  Turns turns(nullptr, nullptr);
+  turns.begin(6);
   for (int i = 0; i < 5; ++i) turns.next();
   admit(turns, {3, 1});
   admit(turns, {4});
@@ -73,8 +73,8 @@ TEST(Turns, AnswersTakeAReplicaAndMoveTheFrontIntoItsSlot) {
   // Queue 0 1 2 3. Answer 2 takes replica 2 and moves 0 into its slot: 1 0 3. Answer 1 takes 0 and
   // moves 1 into its slot: 1 3. Answer 1 takes 3: 1. A single replica is left, without a choice.
   Listed chooser({2, 1, 1});
-  Turns turns;
-  turns.begin(4, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(4);
   EXPECT_EQ(drain(turns), (std::vector<int>{2, 0, 3, 1}));
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{4, 3, 2}));
 }
@@ -82,8 +82,8 @@ TEST(Turns, AnswersTakeAReplicaAndMoveTheFrontIntoItsSlot) {
 TEST(Turns, AnswersBeyondTheQueueAreOtherAgents) {
   Listed chooser({3, 1});
   TwoStreams streams;
-  Turns turns;
-  turns.begin(2, &chooser, &streams);
+  Turns turns(&chooser, &streams);
+  turns.begin(2);
   const Turn agent = turns.next();  // 0 and 1 are replicas, 2 and 3 are streams.
   EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
   EXPECT_EQ(agent.index, 1U);
@@ -94,8 +94,8 @@ TEST(Turns, AnswersBeyondTheQueueAreOtherAgents) {
 TEST(Turns, PreemptedCallersTakeTheSlotOfTheirSuccessor) {
   // Caller 0, queue 1 2 3; answer 2 is the second in the queue.
   Listed chooser({0, 2, 0, 1});
-  Turns turns;
-  turns.begin(4, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(4);
   EXPECT_EQ(replica(turns.next()), 0);
   EXPECT_EQ(replica(turns.preempt(0)), 2);  // Queue 1 0 3.
   EXPECT_EQ(replica(turns.next()), 1);      // Queue 0 3.
@@ -107,8 +107,8 @@ TEST(Turns, PreemptedCallersTakeTheSlotOfTheirSuccessor) {
 TEST(Turns, CallersGoNextAfterAPreemptionByAStream) {
   Listed chooser({0, 3, 0});
   TwoStreams streams;
-  Turns turns;
-  turns.begin(2, &chooser, &streams);
+  Turns turns(&chooser, &streams);
+  turns.begin(2);
   EXPECT_EQ(replica(turns.next()), 0);
   const Turn agent = turns.preempt(0);  // 0 is the caller, 1 replica 1, 2 and 3 the streams.
   EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
@@ -127,8 +127,8 @@ std::vector<int> next_few(Turns& turns, int count) {
 
 TEST(Turns, DrawingAheadKeepsTheSerialOrderAndAsksOnceForEachTurn) {
   Listed chooser(std::vector<std::uint32_t>(kMany, 0));
-  Turns turns;
-  turns.begin(kMany, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(kMany);
   const std::vector<int> order = drain(turns);
   ASSERT_EQ(order.size(), static_cast<std::size_t>(kMany));
   for (int i = 0; i < kMany; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
@@ -141,8 +141,8 @@ TEST(Turns, DrawingAheadKeepsTheSerialOrderAndAsksOnceForEachTurn) {
 
 TEST(Turns, DrawnReplicasRunBeforeNewlyReadyReplicas) {
   Listed chooser(std::vector<std::uint32_t>(kMany, 0));
-  Turns turns;
-  turns.begin(kMany, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(kMany);
   EXPECT_EQ(replica(turns.next()), 0);  // 1 to 15 are drawn.
   EXPECT_EQ(turns.ahead(0), 1);
   EXPECT_EQ(turns.ahead(14), 15);
@@ -157,8 +157,8 @@ TEST(Turns, PreemptedCallersTakeTheSlotOfDrawnOrQueuedReplicas) {
   answers[16] = 2;   // After 16 draws: the second of the drawn replicas 1 to 15.
   answers[17] = 16;  // Beyond the 15 drawn: the first in the queue, 16.
   Listed chooser(answers);
-  Turns turns;
-  turns.begin(kMany, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(kMany);
   EXPECT_EQ(replica(turns.next()), 0);
   EXPECT_EQ(replica(turns.preempt(0)), 2);   // Drawn: 1 0 3 ... 15.
   EXPECT_EQ(replica(turns.preempt(2)), 16);  // Queue: 2 17 ...
@@ -170,8 +170,8 @@ TEST(Turns, PreemptedCallersTakeTheSlotOfDrawnOrQueuedReplicas) {
 TEST(Turns, AnswersBeyondALongQueueAreOtherAgents) {
   Listed chooser({0, kMany + 1});
   TwoStreams streams;
-  Turns turns;
-  turns.begin(kMany + 1, &chooser, &streams);
+  Turns turns(&chooser, &streams);
+  turns.begin(kMany + 1);
   // Replica 0 is drawn, and the second draw is for a stream.
   const Turn agent = turns.next();
   EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
@@ -181,8 +181,8 @@ TEST(Turns, AnswersBeyondALongQueueAreOtherAgents) {
 TEST(Turns, WaitsLetTheChooserPickAnAgent) {
   Listed chooser({1, 0});
   TwoStreams streams;
-  Turns turns;
-  turns.begin(1, &chooser, &streams);
+  Turns turns(&chooser, &streams);
+  turns.begin(1);
   EXPECT_EQ(turns.wait().index, 1U);
   EXPECT_EQ(turns.wait().index, 0U);
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{2, 2}));
@@ -191,8 +191,8 @@ TEST(Turns, WaitsLetTheChooserPickAnAgent) {
 TEST(Turns, CallersOutsideReplicasLetTheChooserPickAnAgent) {
   Listed chooser({2, 1, 0});
   TwoStreams streams;
-  Turns turns;
-  turns.begin(0, &chooser, &streams);
+  Turns turns(&chooser, &streams);
+  turns.begin(0);
   for (const std::uint32_t index : {1U, 0U}) {
     const Turn agent = turns.preempt_caller();
     EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
@@ -205,8 +205,8 @@ TEST(Turns, CallersOutsideReplicasLetTheChooserPickAnAgent) {
 // An empty queue counts as ordered, whatever the choices before.
 TEST(Turns, CancelledReplicasStartAnOrderedQueue) {
   Listed chooser({3, 1, 1, 0, 0});
-  Turns turns;
-  turns.begin(4, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(4);
   EXPECT_EQ(drain(turns), (std::vector<int>{3, 2, 0, 1}));
   turns.admit(std::vector<int>{1, 3});
   admit(turns, {2});
@@ -215,8 +215,8 @@ TEST(Turns, CancelledReplicasStartAnOrderedQueue) {
 
 TEST(Turns, SingleChoicesDoNotAskTheChooser) {
   Listed chooser({});
-  Turns turns;
-  turns.begin(1, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(1);
   EXPECT_EQ(replica(turns.next()), 0);
   EXPECT_EQ(replica(turns.preempt(0)), 0);
   EXPECT_EQ(turns.next().kind, Turn::Kind::kNobody);
@@ -247,8 +247,8 @@ class ByName final : public Chooser {
 TEST(TurnsByName, NameReplicasInTheOrderOfTheQueueAndThenAgents) {
   ByName chooser({1, 2, 0, 1});
   TwoStreams streams;
-  Turns turns;
-  turns.begin(3, &chooser, &streams);
+  Turns turns(&chooser, &streams);
+  turns.begin(3);
   EXPECT_EQ(replica(turns.next()), 1);
   EXPECT_EQ(replica(turns.preempt(1)), 2);
   EXPECT_EQ(replica(turns.next()), 0);  // Replica 1 is in the gap that replica 2 left.
@@ -260,8 +260,8 @@ TEST(TurnsByName, NameReplicasInTheOrderOfTheQueueAndThenAgents) {
 TEST(TurnsByName, NameAHostOutsideRuns) {
   ByName chooser({2});
   TwoStreams streams;
-  Turns turns;
-  turns.begin(0, &chooser, &streams);
+  Turns turns(&chooser, &streams);
+  turns.begin(0);
   EXPECT_EQ(turns.preempt_caller().index, 1u);
   EXPECT_EQ(turns.wait().index, 0u);
   EXPECT_EQ(chooser.asked, (std::vector<std::string>{"H0 S0 S1", "S0 S1"}));
@@ -270,8 +270,8 @@ TEST(TurnsByName, NameAHostOutsideRuns) {
 // Above 128 ready replicas turns are decided ahead; their replicas stay candidates.
 TEST(TurnsByName, NameThoseWhoseTurnsAreDecided) {
   ByName chooser({5, 0});
-  Turns turns;
-  turns.begin(130, &chooser, nullptr);
+  Turns turns(&chooser, nullptr);
+  turns.begin(130);
   EXPECT_EQ(replica(turns.next()), 5);
   ASSERT_EQ(chooser.asked.size(), 2u);
   EXPECT_EQ(chooser.asked[0].substr(0, 8), "R0 R1 R2");
