@@ -3,6 +3,7 @@
 #include "belfry/sim/backend.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/detail/machine_uses.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
 #include "checked_options.h"
@@ -23,6 +24,7 @@
 #include "schedule/watched_executor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,6 +64,11 @@ engine::DigestExtent extent_of(Digests digests) {
       return engine::DigestExtent::kAll;
   }
   return engine::DigestExtent::kNone;
+}
+
+// Usually no exploration runs in the process, and nobody asks who uses a backend.
+bool are_bodies_explored() {
+  return belfry::detail::bodies_of_explorations.load(std::memory_order_relaxed) > 0;
 }
 
 // The reason against an exploration of the backend; empty without a reason.
@@ -227,7 +234,9 @@ DeviceSpec Backend::device_spec(int index) const {
 const Connections& Backend::connections() const { return state_->connections; }
 
 Device& Backend::device(int index) {
-  PresentBody::uses(*this, state_->program.get());
+  if (are_bodies_explored()) [[unlikely]] {
+    PresentBody::uses(*this, state_->program.get());
+  }
   state_->require(index);
   return state_->devices.at(index, state_->shared);
 }
@@ -250,8 +259,10 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 }
 
 Executor& Backend::executor() {
-  PresentBody::uses(*this, state_->program.get());
-  PresentBody::hands_out(*state_->executor);
+  if (are_bodies_explored()) [[unlikely]] {
+    PresentBody::uses(*this, state_->program.get());
+    PresentBody::hands_out(*state_->executor);
+  }
   // The caller begins a run: failures of the run before must not get into the new run.
   state_->shared.engine->forget_told();
   return *state_->executor;

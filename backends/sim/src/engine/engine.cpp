@@ -218,6 +218,28 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   run_some();
 }
 
+// Without the lock in usual runs. A report on a replica comes before the end of the run.
+void Engine::forget_told() {
+  detail::require_no_kernel();
+  if (!told_on_replica_.load(std::memory_order_relaxed)) return;
+  const Lock lock(door_);
+  clear_told();
+}
+
+void Engine::clear_failures() {
+  for (const auto& queue : queues_) queue->clear_failure();
+  lost_ = nullptr;
+  told_on_replica_ = false;
+}
+
+// The rest of a report on a replica, after the end of all replicas.
+void Engine::clear_told() {
+  if (!told_on_replica_ || among_replicas()) return;
+  while (step_some_queue()) {
+  }
+  clear_failures();
+}
+
 // Needs no memory. An item may own more than memory, and ends with the engine free.
 void Engine::discard() {
   const auto has_items = [](const auto& queue) { return !queue->items_.empty(); };

@@ -15,6 +15,7 @@
 #include "engine/ready_list.h"
 #include "engine/watch.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -204,6 +205,8 @@ class Engine final : public OtherAgents {
   void append_to_all(std::span<CommandQueue* const> queues, const CollectivePtr& collective);
   void begin(CommandQueue& queue);
   void erase_queue(CommandQueue& queue);
+  void clear_failures();
+  void clear_told();
   // Throws: ContextError (kStrategyBusy) if threads take turns and another thread's run lasts.
   bool on_replica() const { return executor_ != nullptr && executor_->on_replica(); }
   void require_turn() const { on_replica(); }
@@ -273,8 +276,6 @@ class Engine final : public OtherAgents {
   void await_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
   [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
-  void clear_failures();
-  void clear_told();
   std::exception_ptr deadlock(CallSite site) const;
   std::string queue_lines() const;
 
@@ -286,10 +287,10 @@ class Engine final : public OtherAgents {
   int host_threads_ = 1;
   int enqueuing_ = 0;
   int unclaimed_ = 0;
-  std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
-  bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
-  std::uint32_t starved_ = 0;             // Tries without memory since the last step.
-  FailurePtr last_resort_;                // Of steps without memory for a failure.
+  std::vector<HostWait*> running_waits_;      // Those of hosts that have nothing to run.
+  std::atomic<bool> told_on_replica_{false};  // Queues of other devices may be left to clear.
+  std::uint32_t starved_ = 0;                 // Tries without memory since the last step.
+  FailurePtr last_resort_;                    // Of steps without memory for a failure.
   FailurePtr lost_;  // The first of a queue that is gone; nobody has been told of it.
   std::vector<std::unique_ptr<CommandQueue>> queues_;
   ReadyList ready_;

@@ -171,11 +171,6 @@ void Engine::check_failures() {
   if (lost_ != nullptr) report(lock, std::exchange(lost_, nullptr));
 }
 
-void Engine::forget_told() {
-  const Lock lock(door_);
-  clear_told();
-}
-
 std::string Engine::describe_queues() {
   const Lock lock(door_);
   return queue_lines();
@@ -342,20 +337,6 @@ void Engine::report(Lock& lock, const FailurePtr& failure) {
   }
   lock.unlock();
   std::rethrow_exception(failure->exception);
-}
-
-void Engine::clear_failures() {
-  for (const auto& queue : queues_) queue->clear_failure();
-  lost_ = nullptr;
-  told_on_replica_ = false;
-}
-
-// The rest of a report on a replica, after the end of all replicas.
-void Engine::clear_told() {
-  if (!told_on_replica_ || among_replicas()) return;
-  while (step_some_queue()) {
-  }
-  clear_failures();
 }
 
 std::exception_ptr Engine::deadlock(CallSite site) const {

@@ -23,9 +23,13 @@ constinit std::atomic<std::uint64_t> ended_backends = 0;
 PresentBody::PresentBody(const Backend* backend) : backend_(backend), outer_(present) {
   uses_unobserved(kSecondBackend);
   present = this;
+  ++belfry::detail::bodies_of_explorations;
 }
 
-PresentBody::~PresentBody() { present = outer_; }
+PresentBody::~PresentBody() {
+  --belfry::detail::bodies_of_explorations;
+  present = outer_;
+}
 
 void PresentBody::draws(std::string_view library) {
   if (present == nullptr || !present->draw_.empty()) return;
