@@ -9,7 +9,7 @@
 // First, and each before the headers that include it: compilers print the way of includes to a
 // message, and these headers have the messages for users.
 #include "belfry/nest.h"
-#include "belfry/detail/calls.h"
+#include "belfry/detail/verb.h"
 #include "belfry/replica_context.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/strategy.h"

@@ -6,7 +6,6 @@
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
 #include "collectives/fold_own_leaf.h"
-#include "collectives/require_reducible.h"
 #include "words/sum_type.h"
 
 #include <algorithm>

@@ -10,7 +10,6 @@
 #include "collectives/fold_own_leaf.h"
 #include "collectives/linked_groups.h"
 #include "collectives/reduction_in_parts.h"
-#include "collectives/require_reducible.h"
 #include "collectives/result_pages.h"
 #include "collectives/tensor_reductions.h"
 #include "values/elsewhere.h"
@@ -20,6 +19,44 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+
+namespace belfry {
+
+void require_operator(ReduceOp op, CallSite site) {
+  // A number that was read from a file may stand for no operator.
+  if (op <= ReduceOp::kMean) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             to_string(op) + " is no way to reduce values",
+                             "use ReduceOp::kSum or ReduceOp::kMean", site);
+}
+
+void require_reducible(ReduceOp op, DType dtype, CallSite site) {
+  require_operator(op, site);
+  if (dtype == DType::kBool) {
+    throw InvalidArgumentError(ErrorCode::kDType, "bool values cannot be reduced",
+                               "cast them to an integer type first", site);
+  }
+  if (op == ReduceOp::kMean && !is_floating(dtype)) {
+    throw InvalidArgumentError(
+        ErrorCode::kIntegerMean, "MEAN over " + to_string(dtype) + " would lose the remainder",
+        "convert to a floating-point type, SUM and divide as you mean it, or reduce by "
+        "PromotedMean{} (doubles) or TruncatedMean{} in place of MEAN",
+        site);
+  }
+}
+
+void require_reducible(ReduceOp op, const LeafRef& leaf, CallSite site) {
+  if (leaf.own == nullptr) return require_reducible(op, leaf.dtype, site);
+  require_operator(op, site);
+  if (op != ReduceOp::kMean || leaf.own->divide != nullptr) return;
+  const std::string type = detail::name_of(*leaf.own);
+  throw InvalidArgumentError(ErrorCode::kDType, "values of " + type + " have no MEAN",
+                             "write static " + type + " divide(const " + type +
+                                 "& sum, int count) in ElementTraits, or reduce by SUM",
+                             site);
+}
+
+}  // namespace belfry
 
 namespace belfry::detail {
 

@@ -5,7 +5,7 @@
 // no subject in belfry.
 #include "belfry/checkpoint.h"
 #include "belfry/current.h"
-#include "belfry/detail/replica_variables.h"
+#include "belfry/detail/merge_point.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"

@@ -7,15 +7,90 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/merge_request.h"
-#include "belfry/detail/replica_variables.h"
+#include "belfry/detail/participants.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/detail/variable_state.h"
+#include "belfry/error.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
 
 namespace belfry::detail {
 
-struct VariableInfo;
+/// `name` as replicas are matched by: a `_` and one digit before each `/` and at the end are
+/// dropped, and nothing is `Variable` (SEM-48).
+std::string canonical_name(std::string_view name);
+
+/// The request of a replica that makes a variable.
+struct VariableRequest {
+  std::string name;
+  Synchronization synchronization = Synchronization::kOnWrite;
+  Aggregation aggregation = Aggregation::kNone;
+  bool trainable = true;
+  const std::type_info* type = nullptr;
+  std::optional<std::string>
+      structure{};                ///< Of the initial value; nothing where it must be asked.
+  std::uint64_t host_digest = 0;  ///< Of the initial value's host leaves; 0 if there are none.
+  CallSite site{};
+  std::optional<std::string> tag{};  ///< The name of its MergeTag, if it has one.
+};
+
+/// `asked for "w", on write, aggregation sum`.
+std::string words_of(const VariableRequest& request);
+
+/// A variable that the first replica has made, and its request.
+struct MadeVariable {
+  VariableRequest request;
+  // Owned by the handles as well.
+  std::shared_ptr<void> state;
+};
+
+/// The variables made inside a run. `maker`, the first participating replica, makes them; the other
+/// replicas find them by name and order. Replicas may run side by side in `add` and `take`; during
+/// the other functions no replica runs.
+class ReplicaVariables {
+ public:
+  ReplicaVariables(int replicas, int maker) : replicas_(replicas), maker_(maker) {}
+
+  /// Adds a variable of the maker, and counts the request as served: both, or nothing.
+  void add(const VariableRequest& request, std::shared_ptr<void> state);
+  /// The state of the variable that belongs to `replica`'s next request of this name; null if the
+  /// variable does not exist yet. Counts the request as served unless the state is null or memory
+  /// runs out.
+  /// Throws: VariableMismatchError (kVariableMismatch) if the requests differ.
+  std::shared_ptr<void> take(int replica, const VariableRequest& request);
+
+  /// Whether any replica has asked for a variable.
+  bool any() const { return !taken_.empty(); }
+  /// Whether `take` would return a variable. Throws: as `take`.
+  bool has(int replica, const VariableRequest& request) const {
+    return any() && find(replica, request) != nullptr;
+  }
+
+  /// Throws VariableMismatchError (kVariableMismatch) unless all participating replicas have made
+  /// equal numbers of requests for each name.
+  void require_equal_counts(const Participants& present) const;
+
+ private:
+  void begin();
+  const MadeVariable* find(int replica, const VariableRequest& request) const;
+  void count(int replica, const VariableRequest& request);
+
+  int replicas_;
+  int maker_;
+  std::mutex mutex_;
+  std::map<std::string, std::vector<MadeVariable>> made_;
+  // How often each replica has asked for each name; empty until the first request.
+  std::vector<std::map<std::string, std::size_t>> taken_;
+  std::vector<std::vector<CallSite>> sites_;
+};
 
 /// The meeting point of the replicas of a run. A run has a runner; the default replica has no other
 /// replicas to wait for and merges at once.

@@ -41,12 +41,7 @@ class StepTap {
 extern constinit thread_local StepTap* step_tap;
 
 /// StrategyCore::reduce, within the tap.
-inline void reduce_in_tap(StrategyCore& core, const ReduceCall& call) {
-  const auto hook = [&] { core.reduce(call); };
-  if (step_tap != nullptr) [[unlikely]]
-    return step_tap->around_reduce(core, call, hook);
-  hook();
-}
+void reduce_in_tap(StrategyCore& core, const ReduceCall& call);
 
 /// Shows the tap the new components of a variable that consists of leaves: `at(i)` for each i below
 /// `count`.

@@ -11,6 +11,7 @@
 #include "belfry/detail/prints.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/strategy/options.h"
+#include "belfry/dtype.h"
 #include "belfry/nest.h"
 #include "belfry/tensor.h"
 
@@ -26,6 +27,15 @@
 #include <vector>
 
 namespace belfry {
+
+/// Throws: InvalidArgumentError (kInvalidArgument) for a number that stands for no operator.
+void require_operator(ReduceOp op, CallSite site);
+/// Throws: InvalidArgumentError (kInvalidArgument) for a number that stands for no operator,
+/// (kDType) for bool, (kIntegerMean) for MEAN of integers.
+void require_reducible(ReduceOp op, DType dtype, CallSite site = {});
+/// The same for a leaf. Throws: InvalidArgumentError (kDType) also for MEAN of a type with
+/// ElementTraits without `divide`.
+void require_reducible(ReduceOp op, const LeafRef& leaf, CallSite site = {});
 
 namespace detail {
 

@@ -3,8 +3,8 @@
 
 // Variables of several processes: the first value, and the comparison of mirrored components.
 #include "belfry/detail/initial_value.h"
+#include "belfry/detail/merge_point.h"
 #include "belfry/detail/mirrored_check.h"
-#include "belfry/detail/replica_variables.h"
 #include "belfry/error.h"
 #include "run/rounds/rendezvous.h"
 

@@ -11,9 +11,7 @@
 #include <exception>
 
 namespace belfry::detail {
-namespace {
 
-// A run in which no replica of this process takes part (SEM-212).
 void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options) {
   const StrategyCore::RunLock lock(core, options.site);
   RoundMembers& members = core.members();
@@ -32,33 +30,6 @@ void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOpti
     std::rethrow_exception(
         leaving_run(thrown, &*core.last_failure(), core.backend().run_settings(), options.site));
   }
-}
-
-}  // namespace
-
-void run_with_members(RoundMembers& members, FunctionRef<void()> work,
-                      FunctionRef<RunCulprit()> culprit) {
-  members.begin_run();
-  try {
-    work();
-  } catch (...) {
-    const RunCulprit told = culprit();
-    const std::exception_ptr cause =
-        members.tell_failure(std::current_exception(), told.replica, told.site);
-    members.end_run();
-    std::rethrow_exception(cause);
-  }
-  members.end_run();
-}
-
-void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
-                  FunctionRef<void(ReplicaContext&)> function, const Participants& present,
-                  const RunOptions& options) {
-  if (present.count() > 0) [[likely]] {
-    return ReplicaRunner(core, cross, function, present).run(options);
-  }
-  if (core.members().is_alone()) throw_nobody_takes_part(options.site);
-  listen_to_run(core, cross, options);
 }
 
 void throw_nobody_takes_part(CallSite site) {

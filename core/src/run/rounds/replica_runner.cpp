@@ -43,6 +43,31 @@ int functions_of(StrategyCore& core, const Participants& present) {
 
 }  // namespace
 
+void run_with_members(RoundMembers& members, FunctionRef<void()> work,
+                      FunctionRef<RunCulprit()> culprit) {
+  members.begin_run();
+  try {
+    work();
+  } catch (...) {
+    const RunCulprit told = culprit();
+    const std::exception_ptr cause =
+        members.tell_failure(std::current_exception(), told.replica, told.site);
+    members.end_run();
+    std::rethrow_exception(cause);
+  }
+  members.end_run();
+}
+
+void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
+                  FunctionRef<void(ReplicaContext&)> function, const Participants& present,
+                  const RunOptions& options) {
+  if (present.count() > 0) [[likely]] {
+    return ReplicaRunner(core, cross, function, present).run(options);
+  }
+  if (core.members().is_alone()) throw_nobody_takes_part(options.site);
+  listen_to_run(core, cross, options);
+}
+
 // What a hook of the strategy carries out: the replicas of a run, or the merge of a round.
 class ReplicaRunner::HookStep final : public StrategyStep {
  public:
@@ -204,18 +229,6 @@ void ReplicaRunner::body(int position) noexcept {
                       .agent = agent_of(replica),
                       .subject = own.merges,
                       .value = ordinal_});
-}
-
-// Apart, for the text would be a part of the frame of every body.
-[[gnu::noinline]] void ReplicaRunner::announce_throw(int replica) noexcept {
-  const ReplicaState& own = state(replica);
-  const bool cancelled = own.status == Status::kCancelled;
-  const std::string text = text_if_possible(own.exception);
-  executor_.announce({.kind = OperationKind::kThrow,
-                      .agent = agent_of(replica),
-                      .subject = own.merges,
-                      .value = ordinal_,
-                      .name = cancelled ? std::string_view("cancelled") : text});
 }
 
 void ReplicaRunner::announce_end_of_run() noexcept {

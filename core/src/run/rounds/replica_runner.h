@@ -96,6 +96,10 @@ struct RunCulprit {
 void run_with_members(RoundMembers& members, FunctionRef<void()> work,
                       FunctionRef<RunCulprit()> culprit);
 
+/// A run in which no replica of this process takes part (SEM-212). Order, Throws: as
+/// RoundMembers::listen.
+void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options);
+
 /// A run: carries the replicas through rounds until all have ended. In each round every replica
 /// goes on until it arrives at a merge or ends. Then, on the thread that called `run`, the requests
 /// are matched and the merge is executed once (SEM-1 to SEM-9). Absent replicas have an empty body,

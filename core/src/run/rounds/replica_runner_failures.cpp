@@ -130,4 +130,16 @@ void ReplicaRunner::refuse_work(const CurrentContext& context) {
   if (!is_being_unwound()) refuse(context.replica->replica_id());
 }
 
+// Apart, for the text would be a part of the frame of every body.
+[[gnu::noinline]] void ReplicaRunner::announce_throw(int replica) noexcept {
+  const ReplicaState& own = state(replica);
+  const bool cancelled = own.status == Status::kCancelled;
+  const std::string text = text_if_possible(own.exception);
+  executor_.announce({.kind = OperationKind::kThrow,
+                      .agent = agent_of(replica),
+                      .subject = own.merges,
+                      .value = ordinal_,
+                      .name = cancelled ? std::string_view("cancelled") : text});
+}
+
 }  // namespace belfry::detail

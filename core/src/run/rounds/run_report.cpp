@@ -4,7 +4,7 @@
 #include "run/rounds/run_report.h"
 
 #include "belfry/backend/stall_watch.h"
-#include "belfry/detail/replica_variables.h"
+#include "belfry/detail/merge_point.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/rendezvous.h"
 #include "words/with_report.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
-#include "belfry/detail/replica_variables.h"
 
 #include <cstdint>
 #include <set>

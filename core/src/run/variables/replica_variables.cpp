@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/replica_variables.h"
+#include "belfry/detail/merge_point.h"
 
 #include <algorithm>
 #include <cctype>

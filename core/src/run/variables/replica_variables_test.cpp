@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Variables made by replicas: equal requests of all replicas make a single variable (SEM-48).
-#include "belfry/detail/replica_variables.h"
-
 #include "belfry/backend/host_backend.h"
+#include "belfry/detail/merge_point.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/asserts.h"

@@ -8,8 +8,8 @@
 #include "belfry/backend/host_kernels.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
-#include "collectives/require_reducible.h"
 #include "run/contexts/inside_update.h"
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/detail/gather_values.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
-#include "collectives/require_reducible.h"
 #include "words/sum_type.h"
 
 #include <string>

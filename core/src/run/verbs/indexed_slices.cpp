@@ -3,8 +3,8 @@
 
 #include "belfry/indexed_slices.h"
 
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
-#include "collectives/require_reducible.h"
 
 #include <algorithm>
 #include <string>

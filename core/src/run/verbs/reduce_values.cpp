@@ -5,8 +5,8 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/detail/step_tap.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
-#include "collectives/require_reducible.h"
 #include "run/verbs/structure_hint.h"
 #include "run/verbs/sum_overflow.h"
 #include "words/with_report.h"
@@ -92,6 +92,13 @@ std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
   if (refused == leaves.end()) return error;
   report->summary += place(static_cast<std::size_t>(refused - leaves.begin()));
   return with_report(std::move(error), *report);
+}
+
+void reduce_in_tap(StrategyCore& core, const ReduceCall& call) {
+  if (step_tap == nullptr) [[likely]]
+    return core.reduce(call);
+  const auto hook = [&] { core.reduce(call); };
+  step_tap->around_reduce(core, call, hook);
 }
 
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafPlaces place) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/detail/batch_reduce_pairs.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
-#include "collectives/require_reducible.h"
 #include "words/with_report.h"
 
 #include <algorithm>

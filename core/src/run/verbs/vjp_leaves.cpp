@@ -3,8 +3,8 @@
 
 #include "belfry/detail/vjp_leaves.h"
 
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
-#include "collectives/require_reducible.h"
 
 #include <cstddef>
 #include <exception>

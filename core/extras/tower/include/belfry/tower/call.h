@@ -4,10 +4,10 @@
 
 #include "belfry/call_site.h"
 #include "belfry/cross_replica_context.h"
-#include "belfry/detail/calls.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
+#include "belfry/detail/verb.h"
 #include "belfry/replica_context.h"
 #include "belfry/strategy.h"
 
