@@ -40,7 +40,6 @@ EXCEPTIONS = {
     ("core/include/belfry/detail/step_tap.h", "a thread-local variable"),
     ("core/src/run/rounds/strategy_step.cpp", "a thread-local variable"),
     ("core/src/backend/stack_pool.cpp", "a mutable static variable"),
-    ("core/src/backend/stall_watch.cpp", "a thread-local variable"),
     ("backends/sim/watch/src/accesses.cpp", "a mutable static variable"),
     ("backends/sim/watch/src/clock_calls.cpp", "a clock"),
     ("backends/sim/watch/src/source_lines.cpp", "a mutable static variable"),
