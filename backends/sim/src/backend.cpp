@@ -8,7 +8,7 @@
 #include "belfry/sim/replay_token.h"
 #include "checked_options.h"
 #include "communicator.h"
-#include "device_table.h"
+#include "device.h"
 #include "explore/present_body.h"
 #include "explore/program_run.h"
 #include "log/log_sink.h"
@@ -254,8 +254,7 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
     throw InvalidArgumentError(ErrorCode::kDuplicateDevice,
                                "device " + std::to_string(*twice) + " is named twice");
   }
-  return std::make_unique<SimCommunicator>(std::vector<int>(devices.begin(), devices.end()),
-                                           state_->shared.engine);
+  return make_communicator(std::vector<int>(devices.begin(), devices.end()), state_->shared.engine);
 }
 
 Executor& Backend::executor() {

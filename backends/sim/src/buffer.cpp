@@ -4,7 +4,6 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
-#include "exact_cast.h"
 
 #include <bit>
 #include <string>

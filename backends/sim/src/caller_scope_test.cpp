@@ -3,11 +3,10 @@
 
 // Errors of streams and communicators in a program with watched code: each names the line of the
 // call.
-#include "caller_scope.h"
-
 #include "belfry/belfry.h"
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
+#include "stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,6 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "buffer.h"
-#include "event.h"
-#include "exact_cast.h"
 #include "stream_numbers.h"
 
 #include <utility>
@@ -109,6 +107,28 @@ engine::QueueOptions SimDevice::next_stream() {
                                      : index_ * kStreamsOfDevice + own;
   const std::string place = is_host() ? "host" : "device " + std::to_string(index_);
   return {.device = number(), .number = stream, .label = stream_name(place, own)};
+}
+
+// Every launch asks for its device.
+SimDevice& DeviceTable::at(int index, Shared& shared) {
+  detail::require_no_kernel();
+  const auto place = static_cast<std::size_t>(index);
+  const Chunk* const chunk = known_[place / kChunk].load(std::memory_order_acquire);
+  if (chunk == nullptr) return make(index, shared);
+  SimDevice* const device = chunk->known[place % kChunk].load(std::memory_order_acquire);
+  return device == nullptr ? make(index, shared) : *device;
+}
+
+SimDevice& DeviceTable::make(int index, Shared& shared) {
+  const auto place = static_cast<std::size_t>(index);
+  const std::lock_guard lock(mutex_);
+  auto& chunk = chunks_[place / kChunk];
+  if (chunk == nullptr) chunk = std::make_unique<Chunk>();
+  auto& device = chunk->devices[place % kChunk];
+  if (device == nullptr) device = std::make_unique<SimDevice>(index, shared);
+  chunk->known[place % kChunk].store(device.get(), std::memory_order_release);
+  known_[place / kChunk].store(chunk.get(), std::memory_order_release);
+  return *device;
 }
 
 }  // namespace belfry::sim

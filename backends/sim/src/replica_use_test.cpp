@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Copies before writes of storage that two replicas use: the same copies in every schedule.
-#include "replica_use.h"
-
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "buffer.h"
 #include "testing/all_schedules.h"
 
 #include <gmock/gmock.h>

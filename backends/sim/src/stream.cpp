@@ -4,17 +4,14 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
+#include "belfry/backend/unwatched.h"
 #include "belfry/backend/user_kernel.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
 #include "bodies/checked_body.h"
-#include "bodies/kernel_work.h"
 #include "buffer.h"
-#include "caller_scope.h"
 #include "device.h"
 #include "engine/access_check.h"
-#include "event.h"
-#include "exact_cast.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +19,7 @@
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace belfry::sim {
 namespace {
@@ -43,6 +41,43 @@ class Staged {
   std::shared_ptr<engine::BlockPool> pool_;
   engine::Block block_;
 };
+
+std::vector<KernelOperand> without_addresses(const std::vector<BufferView>& views) {
+  std::vector<KernelOperand> operands;
+  operands.reserve(views.size());
+  for (const BufferView& view : views) operands.push_back({nullptr, view.count, view.dtype});
+  return operands;
+}
+
+void give_addresses(std::vector<KernelOperand>& operands,
+                    const std::vector<engine::Access>& accesses) {
+  for (std::size_t i = 0; i < operands.size(); ++i) operands[i].data = address_of(accesses[i]);
+}
+
+// A validated kernel on its way through a queue. The addresses of its operands are known only at
+// its run, for bytes shared by several buffers move at a write.
+class KernelWork {
+ public:
+  explicit KernelWork(const Kernel& kernel);
+
+  // The kernel on the current memory of `command`: the command's writes are the kernel's outputs,
+  // its first reads the kernel's inputs.
+  const KernelCall& at(const engine::Command& command);
+
+ private:
+  KernelCall call_;
+};
+
+KernelWork::KernelWork(const Kernel& kernel)
+    : call_{kernel.kind, kernel.parameters, without_addresses(kernel.outputs),
+            without_addresses(kernel.inputs), kernel.user} {}
+
+const KernelCall& KernelWork::at(const engine::Command& command) {
+  const detail::Unwatched unwatched;
+  give_addresses(call_.outputs, command.writes);
+  give_addresses(call_.inputs, command.reads);
+  return call_;
+}
 
 // `gather_rows: indices[1] is 2, and the table has 2 rows`.
 std::string text_of_bad_index(const KernelCall& call, std::int64_t position) {
@@ -73,7 +108,9 @@ void run_body(const Run& run, const engine::Command& command, KernelFailures& fa
 // Runs a kernel. For an index without a row the simulator reports an error; hardware would skip the
 // index.
 void run_kernel(const KernelCall& call, const engine::Command& command) {
-  const std::int64_t bad = first_bad_index(call);
+  const bool has_index =
+      call.kind == KernelKind::kGatherRows || call.kind == KernelKind::kScatterRows;
+  const std::int64_t bad = has_index ? first_bad_index(call) : -1;
   if (bad >= 0) {
     throw DeviceError(
         engine::report_on_work(ErrorCode::kOutOfBounds, text_of_bad_index(call, bad),
@@ -208,6 +245,16 @@ SimStream& stream_of(Stream& stream, const engine::Engine& engine) {
   if (own == nullptr || &own->engine() != &engine) {
     throw InvalidArgumentError(ErrorCode::kForeignObject, "the stream belongs to another backend",
                                "use a stream of the backend that does the work",
+                               detail::submitting_site());
+  }
+  return *own;
+}
+
+SimEvent& event_of(Event& event, const engine::Engine& engine) {
+  auto* const own = exact_cast<SimEvent>(&event);
+  if (own == nullptr || &own->engine() != &engine) {
+    throw InvalidArgumentError(ErrorCode::kForeignObject, "the event belongs to another backend",
+                               "use an event of the backend that does the work",
                                detail::submitting_site());
   }
   return *own;

@@ -2,19 +2,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/backend/kernel_failures.h"
+#include "engine/allocation.h"
 #include "engine/block_pool.h"
 #include "engine/engine.h"
-#include "engine/foreign_owners.h"
+#include "watch/host_watch.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace belfry::sim {
 
 struct Shared;
+
+/// The call site of a function without a parameter for call sites, until the end of the scope:
+/// streams, events and communicators have such functions. In a program with watched code the line
+/// tables have the line of the call, and the call's errors and work get the line, unless a verb
+/// around the call has set a site.
+class CallerScope {
+ public:
+  /// `return_address` is the function's.
+  CallerScope(engine::Engine& engine, const void* return_address) {
+    engine.called_from(return_address);
+    if (!detail::submitting_site().empty() || !watch::linked() || !has_place()) return;
+    scope_.emplace(watch::source_site(static_cast<const char*>(return_address) - 1));
+  }
+  CallerScope(const CallerScope&) = delete;
+  CallerScope& operator=(const CallerScope&) = delete;
+
+ private:
+  // Replicas without a context, of an executor alone, have a common place for a site.
+  static bool has_place() {
+    return detail::current_slot() != nullptr || detail::current_replica_id() < 0;
+  }
+
+  std::optional<detail::SiteScope> scope_;
+};
 
 /// A queue of the engine, dressed as a stream.
 class SimStream final : public Stream {
@@ -53,5 +81,35 @@ class SimStream final : public Stream {
 
 /// `stream` as a stream of `engine`. Throws: InvalidArgumentError (kForeignObject).
 SimStream& stream_of(Stream& stream, const engine::Engine& engine);
+
+class SimEvent final : public Event {
+ public:
+  SimEvent(std::shared_ptr<engine::Engine> engine, std::shared_ptr<engine::ForeignOwners> owners)
+      : engine_(std::move(engine)), owners_(std::move(owners)) {
+    point_.name = engine_->name_event();
+  }
+
+  void synchronize() override {
+    const CallerScope caller(*engine_, __builtin_return_address(0));
+    engine_->synchronize(point_);
+    owners_->release_ended();
+  }
+  bool query() override {
+    const CallerScope caller(*engine_, __builtin_return_address(0));
+    return engine_->query(point_);
+  }
+
+  engine::EventPoint& point() { return point_; }
+  const engine::Engine& engine() const { return *engine_; }
+
+ private:
+  // Shared with the backend, which an event may outlive unused.
+  std::shared_ptr<engine::Engine> engine_;
+  std::shared_ptr<engine::ForeignOwners> owners_;  // The same.
+  engine::EventPoint point_;
+};
+
+/// `event` as one of `engine`. Throws: InvalidArgumentError (kForeignObject).
+SimEvent& event_of(Event& event, const engine::Engine& engine);
 
 }  // namespace belfry::sim

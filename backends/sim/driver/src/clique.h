@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/collective.h"
-#include "engine/event_point.h"
+#include "engine/command.h"
 #include "handle_table.h"
 #include "objects.h"
 #include "random_chooser.h"

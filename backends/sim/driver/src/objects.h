@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/allocation.h"
+#include "engine/command.h"
 #include "engine/command_queue.h"
-#include "engine/event_point.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/allocation.h"
 
+#include "belfry/backend/current_slot.h"
 #include "engine/device_memory.h"
 #include "engine/queue_history.h"
 
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace belfry::engine {
@@ -18,7 +20,49 @@ bool may_write(const std::shared_ptr<Storage>& storage) {
   return storage.use_count() == 1 && !(kTsan && storage->has_been_shared());
 }
 
+bool has_ended(const ForeignOwners::Entry& entry) {
+  if (!entry.ended->has_come.load(std::memory_order_acquire)) return false;
+  QueueHistory::acquire(&entry.ended->edge);
+  return true;
+}
+
 }  // namespace
+
+void ForeignOwners::part_with(std::list<Entry>& entry) noexcept {
+  // The end of an owner may call belfry, and a body may not.
+  if (!detail::is_in_kernel() && has_ended(entry.front())) return entry.clear();
+  const std::lock_guard lock(mutex_);
+  waiting_.splice(waiting_.end(), entry);
+  count_.store(waiting_.size(), std::memory_order_relaxed);
+}
+
+// Owners end outside the lock: their ends may end more handles.
+void ForeignOwners::release_ended() noexcept {
+  if (count_.load(std::memory_order_relaxed) == 0) return;
+  std::list<Entry> ended;  // Destroyed after the lock.
+  const std::lock_guard lock(mutex_);
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    const auto entry = at++;
+    if (has_ended(*entry)) ended.splice(ended.end(), waiting_, entry);
+  }
+  count_.store(waiting_.size(), std::memory_order_relaxed);
+}
+
+Storage::Storage(std::shared_ptr<DeviceMemory> memory, std::size_t bytes)
+    : memory_(std::move(memory)), bytes_(bytes), block_(memory_->take(bytes)) {}
+
+Storage::Storage(std::byte* foreign, ForeignOwners::Ended ended)
+    : block_{foreign, 0, nullptr}, ended_(std::move(ended)) {
+  ended_->has_come.store(false, std::memory_order_relaxed);
+}
+
+Storage::~Storage() {
+  if (memory_ != nullptr) {
+    memory_->release(block_, bytes_);
+  } else {
+    ended_->has_come.store(true, std::memory_order_release);
+  }
+}
 
 Allocation::Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes,
                        std::uint64_t number)

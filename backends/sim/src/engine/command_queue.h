@@ -4,10 +4,7 @@
 
 #include "belfry/backend/executor.h"
 #include "belfry/backend/operation.h"
-#include "engine/collective.h"
 #include "engine/command.h"
-#include "engine/event_point.h"
-#include "engine/failure.h"
 #include "engine/queue_history.h"
 
 #include <cstddef>
@@ -94,6 +91,43 @@ class CommandQueue {
   bool queued_for_advance_ = false;
   bool closed_ = false;
   std::size_t slot_ = 0;  // Where the engine keeps it.
+};
+
+/// The queues with a runnable head. Every operation takes constant time: taking a queue moves the
+/// first queue into the gap. A B C D without C is B A D; as long as only position 0 is taken, the
+/// queues are in the order in which they became runnable.
+class ReadyList {
+ public:
+  std::uint32_t size() const { return static_cast<std::uint32_t>(queues_.size() - first_); }
+  bool empty() const { return first_ == queues_.size(); }
+  /// Makes room for `count` queues: `push` needs no memory up to that number.
+  /// Throws: std::bad_alloc.
+  void make_room(std::size_t count) {
+    // The front that `take` leaves unused is at most as long as the part in use.
+    const std::size_t needed = 2 * count + 1;
+    if (needed > queues_.capacity()) queues_.reserve(2 * needed);
+  }
+  /// The queue at `which`, below size().
+  const CommandQueue& at(std::uint32_t which) const { return *queues_[first_ + which]; }
+  void push(CommandQueue& queue) { queues_.push_back(&queue); }
+  /// Removes and returns the queue at `which`, below size().
+  CommandQueue& take(std::uint32_t which) {
+    CommandQueue& queue = *queues_[first_ + which];
+    queues_[first_ + which] = queues_[first_];
+    ++first_;
+    if (first_ == queues_.size()) {
+      queues_.clear();
+      first_ = 0;
+    } else if (first_ > queues_.size() / 2) {
+      queues_.erase(queues_.begin(), queues_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    return queue;
+  }
+
+ private:
+  std::vector<CommandQueue*> queues_;
+  std::size_t first_ = 0;
 };
 
 }  // namespace belfry::engine

@@ -39,6 +39,10 @@ void make_room(std::vector<T>& list, std::size_t count) {
 
 }  // namespace
 
+CallSite site_or_submitting(const CallSite& site) {
+  return site.empty() ? detail::submitting_site() : site;
+}
+
 void EngineDoor::refuse() {
   throw ContextError(
       ErrorCode::kStrategyBusy,
@@ -261,6 +265,20 @@ void Engine::tell(const Operation& operation) {
   const Lock lock(door_);
   require_turn();
   note(operation);
+}
+
+void Engine::made(const Allocation& allocation) {
+  if (options_.watch == nullptr) return;
+  const Lock lock(door_);
+  const Footprint whole{allocation.resource(), 0, allocation.bytes(), AccessMode::kWrite};
+  sim::Observation seen;
+  seen.kind = Seen::kAllocated;
+  seen.footprints = {&whole, 1};
+  tell_host(seen, {});
+}
+
+sim::EventName Engine::name_event() {
+  return options_.watch == nullptr ? sim::EventName{} : options_.watch->name_event();
 }
 
 std::uint32_t Engine::runnable() {

@@ -6,13 +6,10 @@
 #include "belfry/backend/executor.h"
 #include "belfry/backend/operation.h"
 #include "belfry/call_site.h"
-#include "engine/collective.h"
 #include "engine/command.h"
 #include "engine/command_queue.h"
 #include "engine/digest.h"
 #include "engine/engine_lock.h"
-#include "engine/event_point.h"
-#include "engine/ready_list.h"
 #include "engine/watch.h"
 
 #include <atomic>

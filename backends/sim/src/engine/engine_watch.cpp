@@ -21,10 +21,6 @@ void name(sim::StreamItem& item, const CommandQueue& queue, std::uint64_t number
 
 }  // namespace
 
-CallSite site_or_submitting(const CallSite& site) {
-  return site.empty() ? detail::submitting_site() : site;
-}
-
 void Engine::tell_host(Observation seen, const CallSite& site) {
   seen.actor = options_.watch->actor();
   seen.site = site_or_submitting(site);
@@ -110,16 +106,6 @@ void Engine::saw_read(const Footprint& footprint, const CallSite& site, bool fai
   tell_host(seen, site);
 }
 
-void Engine::made(const Allocation& allocation) {
-  if (options_.watch == nullptr) return;
-  const Lock lock(door_);
-  const Footprint whole{allocation.resource(), 0, allocation.bytes(), AccessMode::kWrite};
-  Observation seen;
-  seen.kind = Observation::Kind::kAllocated;
-  seen.footprints = {&whole, 1};
-  tell_host(seen, {});
-}
-
 void Engine::exchanged(const Allocation& allocation, bool may_watch) {
   if (options_.watch == nullptr) return;
   const Lock lock(door_);
@@ -155,10 +141,6 @@ void Engine::asked(std::string_view what) {
   seen.kind = Observation::Kind::kQueried;
   seen.name = what;
   tell_host(seen, {});
-}
-
-sim::EventName Engine::name_event() {
-  return options_.watch == nullptr ? sim::EventName{} : options_.watch->name_event();
 }
 
 }  // namespace belfry::engine

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ready_list.h"
-
 #include "engine/command_queue.h"
 
 #include <gtest/gtest.h>
