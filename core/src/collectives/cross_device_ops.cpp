@@ -5,10 +5,38 @@
 
 #include "belfry/error.h"
 #include "belfry/planned_all_reduce.h"
+#include "collectives/order_after.h"
 
+#include <memory>
 #include <utility>
 
 namespace belfry {
+namespace {
+
+// A strategy without an algorithm of its own may name an order that the communicator lacks.
+bool fits(const TensorReduction& reduction, const Communicator& communicator) {
+  const bool has_order = !reduction.order || *reduction.order == communicator.order();
+  return has_order && communicator.supports(reduction.parts.front().input.dtype);
+}
+
+// Small tensors in packs, which are faster and keep the bits. In ring order the place of an element
+// in a tensor decides its additions.
+void to_one_device(const TensorReduction& reduction) {
+  const auto algorithm = std::make_shared<ReductionToOneDevice>();
+  if (reduction.tensors() == 1 || reduction.order == ReductionOrder::kRing) {
+    algorithm->all_reduce(reduction);
+  } else {
+    in_packs(algorithm)->all_reduce(reduction);
+  }
+}
+
+}  // namespace
+
+void order_after(Stream& later, Stream& earlier, Device& device) {
+  const auto done = device.create_event();
+  earlier.record(*done);
+  later.wait(*done);
+}
 
 ReplicaDevices::ReplicaDevices(Backend& backend, std::vector<int> indices)
     : backend_(&backend), indices_(std::move(indices)) {}
@@ -39,6 +67,20 @@ std::optional<ReductionPlan> CrossDeviceOps::plan(int /*members*/) const { retur
 
 Communicator* TensorReduction::communicator() const {
   return all_replicas_take_part() ? devices->communicator() : nullptr;
+}
+
+ReductionOrder NativeAllReduce::order(ReplicaDevices& devices) const {
+  const Communicator* const communicator = devices.communicator();
+  return communicator == nullptr ? ReductionOrder::kReplicaOrder : communicator->order();
+}
+
+void NativeAllReduce::all_reduce(const TensorReduction& reduction) {
+  Communicator* const communicator = reduction.communicator();
+  if (communicator != nullptr && fits(reduction, *communicator)) {
+    communicator->all_reduce(reduction.op, reduction.parts);
+  } else {
+    to_one_device(reduction);
+  }
 }
 
 }  // namespace belfry

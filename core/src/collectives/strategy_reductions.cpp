@@ -10,7 +10,6 @@
 #include "collectives/fold_own_leaf.h"
 #include "collectives/linked_groups.h"
 #include "collectives/reduction_in_parts.h"
-#include "collectives/result_pages.h"
 #include "collectives/tensor_reductions.h"
 #include "values/elsewhere.h"
 #include "values/held.h"
@@ -194,6 +193,10 @@ void StrategyReductions::reduce_on_host(ReduceOp op,
   for (std::size_t leaf = 0; leaf < parts.front().size(); ++leaf) {
     reduce_host_leaf(call, parts, leaf, false);
   }
+}
+
+CrossDeviceOps& StrategyReductions::algorithm() {
+  return algorithm_ == nullptr ? native_ : *algorithm_;
 }
 
 KernelCall StrategyReductions::call_on_host(ReduceOp op) const {

@@ -9,7 +9,7 @@
 #include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 #include "host/host_buffer.h"
-#include "kernels/overlaps.h"
+#include "kernels/views.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -68,7 +68,7 @@ void HostStream::skip(const Kernel& kernel) {
   for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
     const BufferView& output = kernel.outputs[i];
     const auto is_output = [&](const BufferView& input) {
-      return kernels::share_bytes(input, output);
+      return kernels::share_memory(input, output);
     };
     const bool in_place =
         updates_output(kernel, i) || std::ranges::any_of(kernel.inputs, is_output);

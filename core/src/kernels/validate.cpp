@@ -6,8 +6,7 @@
 #include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 #include "kernels/names.h"
-#include "kernels/overlaps.h"
-#include "kernels/view_fault.h"
+#include "kernels/views.h"
 
 #include <fmt/format.h>
 

@@ -116,7 +116,7 @@ class StrategyReductions {
  private:
   void check(const StrategyOptions& options, CallSite site);
   std::string sentence_about(const StrategyOptions& options);
-  CrossDeviceOps& algorithm() { return algorithm_ == nullptr ? native_ : *algorithm_; }
+  CrossDeviceOps& algorithm();
   void count_leaf(const LeafRef& leaf, std::size_t parts);
   KernelCall call_on_host(ReduceOp op) const;
   void reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,

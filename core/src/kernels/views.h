@@ -2,13 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/buffer.h"
 #include "belfry/backend/kernel.h"
+#include "belfry/error.h"
 
 #include <compare>
 #include <cstddef>
 #include <optional>
+#include <string>
 
+/// What may be wrong with the views of a kernel or of a collective.
 namespace belfry::kernels {
+
+/// The reason why a view is unusable. The text continues the name of the view: `input 0 has no
+/// buffer`.
+struct ViewFault {
+  ErrorCode code;
+  std::string text;
+};
+
+std::optional<ViewFault> fault_of(const BufferView& view);
 
 /// An output, and an operand that shares bytes with the output.
 struct Overlap {
@@ -22,12 +35,6 @@ struct Overlap {
 /// Whether both have a byte in common. The addresses decide for two buffers, if both have
 /// addresses.
 bool share_memory(const BufferView& a, const BufferView& b);
-
-/// The same for buffers that are not foreign, quickly: two of these have no common memory.
-inline bool share_bytes(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
-         b.offset < a.offset + a.bytes();
-}
 
 /// Whether both are the same elements of the same bytes.
 bool same_view(const BufferView& a, const BufferView& b);
