@@ -16,8 +16,8 @@
 namespace belfry {
 namespace {
 
-// As kernels::share_memory for buffers that are not foreign, quickly: two of these have no common
-// memory.
+// Whether views of buffers that are not foreign have a byte in common. Two such buffers have no
+// common memory.
 bool share_bytes(const BufferView& a, const BufferView& b) {
   return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
          b.offset < a.offset + a.bytes();
