@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-/// What may be wrong with the views of a kernel or of a collective.
+/// The views of a kernel or of a collective: faults of a view, and overlaps of two views.
 namespace belfry::kernels {
 
 /// The reason why a view is unusable. The text continues the name of the view: `input 0 has no
