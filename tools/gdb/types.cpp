@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The classes of belfry_gdb.py, which reads their objects in the memory of a program. A debugger
+// loads the object file of this source for the types, since the libraries may have no debug
+// information.
+#include "backend/concurrent_run.h"
+#include "backend/fiber_carriers.h"
+#include "backend/tracked_carriers.h"
+#include "backend/turn_scheduler.h"
+#include "backend/workers.h"
+#include "run/rounds/replica_runner.h"
+
+namespace belfry::detail {
+
+struct [[gnu::visibility("hidden")]] DebuggerTypes {
+  const Fiber* fiber;
+  const Worker* worker;
+  const FiberCarriers* fibers;
+  const TurnScheduler* turns;
+  const ConcurrentRun* concurrent;
+  const TrackedCarriers* tracked_carriers;
+  const TrackedRun* tracked_run;
+  const ReplicaRunner* runner;
+};
+extern const DebuggerTypes debugger_types;
+const DebuggerTypes debugger_types{};
+
+}  // namespace belfry::detail
