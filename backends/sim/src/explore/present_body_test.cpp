@@ -14,6 +14,7 @@ namespace {
 // After the end of a backend, a new executor may have the address of the ended executor.
 TEST(PresentBody, KnowsNoExecutorByTheAddressOfOneThatHasEnded) {
   Backend backend{{.devices = 1}};
+  const UsesBeside explored;  // Executors are noted while a body of an exploration lasts.
   const Executor& executor = backend.executor();
   const UsesBeside beside;
   PresentBody::runs(executor);
