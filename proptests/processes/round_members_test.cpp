@@ -193,17 +193,13 @@ TEST(RoundMembers, TellTheFailureOfAReplica) {
 TEST(RoundMembers, EndATransactionTogether) {
   testing::asserts("SEM-236");
   on_each_kind([](RoundMembers& members) {
-    members.begin_transaction(kHere);
-    members.end_transaction(kHere);
-    members.leave_transaction();
-    members.begin_transaction(kHere);
+    members.begin_transaction(kHere)->commit();
+    const auto failed = members.begin_transaction(kHere);
     if (members.rank() == 0) {
-      members.end_failed_transaction(std::make_exception_ptr(std::out_of_range("row 9")), kHere);
+      failed->fail(std::make_exception_ptr(std::out_of_range("row 9")));
     } else {
-      EXPECT_THAT(text_of<PeerFailedError>([&] { members.end_transaction(kHere); }),
-                  HasSubstr("row 9"));
+      EXPECT_THAT(text_of<PeerFailedError>([&] { failed->commit(); }), HasSubstr("row 9"));
     }
-    members.leave_transaction();
   });
 }
 

@@ -107,9 +107,11 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     if constexpr (detail::require_nest<T>()) {
       core_.require_cross("reduce", site);
       detail::require_replicas(core_, value.size(), site);
-      return detail::of_all_processes_to_reduce(
-          core_, "reduce", value, site,
-          [&](const PerReplica<T>& all) { return detail::reduce_value(core_, op, all, site); });
+      if (core_.members().is_alone()) [[likely]] {
+        return detail::reduce_value(core_, op, value, site);
+      }
+      const auto all = detail::gather_components_to_reduce(core_, "reduce", value, site);
+      return detail::reduce_value(core_, op, all, site);
     } else {
       return detail::Refused();
     }

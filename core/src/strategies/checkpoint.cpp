@@ -55,46 +55,6 @@ void load_leaf(const TensorFile& file, const SavedLeaf& saved, Placement place, 
   }
 }
 
-namespace {
-
-// Calls `work`. An exception is told to all processes of the strategy.
-template <class F>
-void with_failure_told(StrategyCore& core, CallSite site, const F& work) {
-  try {
-    work();
-  } catch (...) {
-    core.members().tell_failure(site);
-    throw;
-  }
-}
-
-std::int64_t digest_of(const TensorFile& file) {
-  HostDigest digest;
-  for (const auto& [name, tensor] : file.tensors) {
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
-    digest.add(std::vector<std::uint8_t>(name.begin(), name.end()));
-    digest.add(std::vector<std::uint8_t>(bytes, bytes + tensor.bytes.size()));
-  }
-  return static_cast<std::int64_t>(digest.value());
-}
-
-// Throws InvalidArgumentError in every process if processes restore different contents.
-void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site) {
-  const auto write = [&file](ByteWriter& out) { out.put(digest_of(file)); };
-  const std::vector<Bytes> all =
-      core.members().exchange_to_compare("contents to restore", site, write);
-  const auto first = static_cast<std::size_t>(core.members().first_speaker());
-  for (std::size_t process = 0; process < all.size(); ++process) {
-    if (all[process].empty() || all[process] == all[first]) continue;  // Empty: listens.
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               "processes restore different contents: process " +
-                                   std::to_string(first) + " and process " +
-                                   std::to_string(process) + " differ",
-                               "restore from a path: process 0 reads the file for all", site);
-  }
-}
-
-}  // namespace
 }  // namespace detail
 
 void Checkpoint::insert(std::unique_ptr<detail::SavedVariable> variable, CallSite site) {
@@ -127,7 +87,7 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
   detail::require_split(options.sums, options.site);
   detail::StrategyCore& core = strategy_.cross_replica().core();
   try {
-    detail::with_failure_told(core, options.site, [&] {
+    core.telling_failure(options.site, [&] {
       detail::FileComparison comparison(file);
       for (const auto& variable : variables_) variable->compare(comparison);
       comparison.require_all(options.site);
@@ -135,12 +95,10 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
     });
     // The variables of all processes change, or no variable.
     detail::require_same_file(core, file, options.site);
-    if (core.members().has_listeners()) {
-      for (const auto& variable : variables_) {
-        detail::send_new_value(core, variable->message(), options.site);
-      }
-      detail::put_new_values(core, options.site);
+    for (const auto& variable : variables_) {
+      detail::send_new_value(core, variable->message(), options.site);
     }
+    detail::put_new_values(core, options.site);
   } catch (...) {
     for (const auto& variable : variables_) variable->discard();
     throw;

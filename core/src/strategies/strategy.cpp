@@ -118,8 +118,8 @@ Placement Strategy::placement(int replica, CallSite site) {
     throw InvalidArgumentError(
         ErrorCode::kInvalidArgument,
         "placement of replica " + std::to_string(replica) + " of " + std::to_string(num_replicas()),
-        core_.members().is_alone() ? "replicas are numbered from 0"
-                                   : "ask for the replicas of this process",
+        core_.own().is_all() ? "replicas are numbered from 0"
+                             : "ask for the replicas of this process",
         site);
   }
   return core_.placement(replica);

@@ -17,6 +17,12 @@ namespace belfry::detail {
 
 using Bytes = std::vector<std::byte>;
 
+/// Whether two messages, or parts of messages, have the same bytes. For frequent comparisons:
+/// algorithms compare bytes one by one.
+inline bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
 /// Appends values to a message between processes, in the byte order of the machine.
 class ByteWriter {
  public:

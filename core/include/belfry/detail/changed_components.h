@@ -81,14 +81,16 @@ const SentComponents* sent_components() {
 }
 
 /// The exchange about the new value of a variable, which the lowest process that takes part sends.
-/// Listening processes prepare the change. Order: blocks the host. Throws: as
-/// RoundMembers::exchange.
+/// Listening processes prepare the change. Without such processes nothing happens. Order: blocks
+/// the host. Throws: as RoundMembers::exchange.
 inline void send_new_value(StrategyCore& core, const Bytes& value, CallSite site) {
+  if (!core.members().has_listeners()) return;
   core.members().exchange(kNewValue, site, value);
 }
 /// The exchange about the change, after every process has prepared the change: listening processes
 /// put all new values in place. Order, Throws: as send_new_value.
 inline void put_new_values(StrategyCore& core, CallSite site) {
+  if (!core.members().has_listeners()) return;
   core.members().exchange(kPutValue, site, Bytes());
 }
 /// Asks listening processes for the components of a variable, in the next exchange.
@@ -97,25 +99,23 @@ inline void ask_for_components(StrategyCore& core, const VariableInfo& info, Cal
   core.members().exchange(kComponents, site, write);
 }
 
-/// The message about the new value of a mirrored variable; empty unless this process is the lowest
-/// that takes part. Order: blocks the host until tensors are computed.
+/// The message about the new value of a mirrored variable; empty if no process listens, and unless
+/// this process is the lowest that takes part. Order: blocks the host until tensors are computed.
 /// Throws: UnsupportedError; DeviceError, and then PeerFailedError in the other processes.
 template <class T>
 Bytes new_value_message(StrategyCore& core, const VariableInfo& info, const T& value,
                         CallSite site) {
+  if (!core.members().has_listeners()) return {};
   if constexpr (!is_sent<T>()) {
     throw_not_sent("update", site);
   } else {
-    ByteWriter out;
     if (!core.members().speaks_first()) return {};
-    try {
+    return core.telling_failure(site, [&] {
+      ByteWriter out;
       out.put(info.number);
       send_value(out, value);
-    } catch (...) {
-      core.members().tell_failure(site);
-      throw;
-    }
-    return out.bytes();
+      return out.bytes();
+    });
   }
 }
 
@@ -124,12 +124,13 @@ Bytes new_value_message(StrategyCore& core, const VariableInfo& info, const T& v
 template <class T>
 Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallSite site,
                              FunctionRef<T(int)> value_of) {
+  if (!core.members().has_listeners()) return {};
   if constexpr (!is_sent<T>()) {
     throw_not_sent("update", site);
   } else {
-    ByteWriter out;
     if (!core.members().speaks_first()) return {};
-    try {
+    return core.telling_failure(site, [&] {
+      ByteWriter out;
       std::vector<int> replicas = core.members().replicas_of_listeners();
       if (info.homes != nullptr) {
         std::erase_if(replicas, [&info](int replica) { return !info.homes->has(replica); });
@@ -144,11 +145,8 @@ Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallS
         out.put(static_cast<std::uint64_t>(one.bytes().size()));
         out.add(one.bytes().data(), one.bytes().size());
       }
-    } catch (...) {
-      core.members().tell_failure(site);
-      throw;
-    }
-    return out.bytes();
+      return out.bytes();
+    });
   }
 }
 

@@ -68,19 +68,16 @@ class DatasetReader {
   std::optional<PerReplica<B>> operator()() {
     core().require_cross("reading a distributed dataset", source_.site);
     const Scope scope = source_.strategy->scope(source_.site);
-    try {
+    // A failure takes the place of the exchange about the step.
+    core().telling_failure(source_.site, [&] {
       // Not in the constructor, since the functions of the dataset are called.
       if (!steps_) start();
       while (!ended_ && static_cast<int>(ready_.size()) <= source_.options.prefetch) read_ahead();
-      if (ready_.empty()) return std::nullopt;
-      if (ready_.front().failure) {
+      if (!ready_.empty() && ready_.front().failure) {
         std::rethrow_exception(std::exchange(ready_, {}).front().failure);
       }
-    } catch (...) {
-      // A failure takes the place of the exchange about the step.
-      core().members().tell_failure(source_.site);
-      throw;
-    }
+    });
+    if (ready_.empty()) return std::nullopt;
     Prepared next = std::move(ready_.front());
     ready_.pop_front();
     return handed_out(std::move(next));

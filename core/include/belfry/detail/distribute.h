@@ -94,14 +94,8 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
       "the replica function is called as fn(ReplicaContext&, const A&...): one A for each "
       "argument of run, distributed values as this replica's component");
   using Returned = std::invoke_result_t<const F&, ReplicaContext&, const ComponentOf<Args>&...>;
-  const Participants present = [&] {
-    try {
-      return participants(core, options.site, args...);
-    } catch (...) {
-      core.members().tell_failure(options.site);
-      throw;
-    }
-  }();
+  const Participants present =
+      core.telling_failure(options.site, [&] { return participants(core, options.site, args...); });
   // By value: a reference that `fn` returns may be to an argument that was unpacked for this call
   // alone.
   const auto call = [&](ReplicaContext& replica) -> std::remove_cvref_t<Returned> {

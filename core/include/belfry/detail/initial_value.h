@@ -156,16 +156,13 @@ bool describe_one_variable(const std::vector<Bytes>& messages, std::size_t usual
 template <class T>
 Bytes make_first_value(StrategyCore& core, CurrentContext context, FunctionRef<T()> init, T& first,
                        CallSite site) {
-  ByteWriter out;
-  try {
+  return core.telling_failure(site, [&] {
+    ByteWriter out;
     const CurrentScope scope(context);
     first = init();
     send_value(out, first);
-  } catch (...) {
-    core.members().tell_failure(site);
-    throw;
-  }
-  return out.bytes();
+    return out.bytes();
+  });
 }
 
 /// The first value of a variable of several processes: `init` is called in the process of replica 0

@@ -118,7 +118,7 @@ struct ProcessComparison {
 /// Compares the new components of a mirrored variable, or an assigned total, between processes
 /// (SEM-159). `words` is called if there are several processes. Order: blocks the host until all
 /// processes have called. Throws: VariableMismatchError (kMirroredDiverged) in every process if the
-/// processes differ; as RoundMembers::exchange.
+/// processes differ; MergeMismatchError; ProcessLostError.
 void require_mirrored_in_processes(StrategyCore& core, FunctionRef<MirrorWords()> words,
                                    const ProcessComparison& compared, CallSite site);
 

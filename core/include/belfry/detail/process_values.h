@@ -220,4 +220,24 @@ decltype(auto) of_first_process(StrategyCore& core, const char* what, const T& v
   return fn(value_of_first_process(core, what, value, site));
 }
 
+/// gather_components_of_processes for a reduction by an operator: tensors of other processes have
+/// no elements here if their elements stay on the devices (SEM-215).
+template <class T>
+PerReplica<T> gather_components_to_reduce(StrategyCore& core, const char* what,
+                                          const PerReplica<T>& value, CallSite site) {
+  if constexpr (!is_sent<T>() || !has_tensor<T>()) {
+    return gather_components_of_processes(core, what, value, site);
+  } else {
+    std::optional<T> like;
+    const auto write = [&](ByteWriter& out, Elements elements) {
+      if (!like) like.emplace(like_components(value, what, site));
+      for (const int replica : send_present(out, core, value.present())) {
+        send_value(out, value[replica], elements);
+      }
+    };
+    SentValues sent = exchange_to_reduce(core, what, site, tensors_to_join(core, value), write);
+    return received_components(core, what, value, *like, sent, site);
+  }
+}
+
 }  // namespace belfry::detail

@@ -6,7 +6,6 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/integer_sums.h"
 #include "belfry/detail/mirror.h"
-#include "belfry/detail/process_values.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
@@ -16,7 +15,6 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -126,36 +124,6 @@ class ReducedValue {
   const PerReplica<T>& value_;
   ReplicaArray<T> components_;
 };
-
-/// gather_components_of_processes for a reduction by an operator: tensors of other processes have
-/// no elements here if their elements stay on the devices (SEM-215).
-template <class T>
-PerReplica<T> gather_components_to_reduce(StrategyCore& core, const char* what,
-                                          const PerReplica<T>& value, CallSite site) {
-  if constexpr (!is_sent<T>() || !has_tensor<T>()) {
-    return gather_components_of_processes(core, what, value, site);
-  } else {
-    std::optional<T> like;
-    const auto write = [&](ByteWriter& out, Elements elements) {
-      if (!like) like.emplace(like_components(value, what, site));
-      for (const int replica : send_present(out, core, value.present())) {
-        send_value(out, value[replica], elements);
-      }
-    };
-    SentValues sent = exchange_to_reduce(core, what, site, tensors_to_join(core, value), write);
-    return received_components(core, what, value, *like, sent, site);
-  }
-}
-
-/// of_all_processes for a reduction by an operator.
-template <class T, class F>
-decltype(auto) of_all_processes_to_reduce(StrategyCore& core, const char* what,
-                                          const PerReplica<T>& value, CallSite site, const F& fn) {
-  if (core.members().is_alone()) [[likely]] {
-    return fn(value);
-  }
-  return fn(gather_components_to_reduce(core, what, value, site));
-}
 
 /// The reduction of a value over the replicas with a component; on all of them.
 template <class T>

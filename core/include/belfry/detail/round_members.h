@@ -6,6 +6,7 @@
 #include "belfry/detail/byte_stream.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/participants.h"
+#include "belfry/process_group.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,6 +23,24 @@ struct RunFacts;
 
 /// Writes the message of this process in an exchange.
 using WriteMessage = FunctionRef<void(ByteWriter&)>;
+
+/// A transaction of all members (SEM-236), until the end of the object. The first exchange in which
+/// some process ends a transaction is the end of the transaction in all processes. This class is
+/// the transaction of a process alone.
+class MembersTransaction {
+ public:
+  MembersTransaction() = default;
+  MembersTransaction(const MembersTransaction&) = delete;
+  MembersTransaction& operator=(const MembersTransaction&) = delete;
+  virtual ~MembersTransaction() = default;
+
+  /// The function of the transaction, the innermost, has returned in this process. Order: blocks
+  /// the host until the function has ended in all processes. Throws: PeerFailedError if the
+  /// function has thrown in another process; as RoundMembers::exchange.
+  virtual void commit() {}
+  /// The function, or `commit`, has thrown. Order: as commit.
+  virtual void fail(const std::exception_ptr& /*thrown*/) noexcept {}
+};
 
 /// The members of the rounds of a strategy: the processes whose replicas meet in the runs of the
 /// strategy, and which make its calls together. All members make the same calls in the same order,
@@ -77,23 +96,25 @@ class RoundMembers {
   /// agree and exchange; the failure of the run.
   virtual void listen(StrategyCore& core, CallSite site);
 
-  /// Exchanges the values of the verb `what`, a literal: the messages of all processes, in order of
-  /// rank. Messages of processes that listen are empty. Order: blocks the host until all processes
-  /// have called. Throws: as agree; MergeMismatchError also for another verb or place.
-  /// An exception of `write` is thrown here, and told to the other processes.
-  virtual std::vector<Bytes> exchange(const char* what, CallSite site, WriteMessage write);
+  /// Exchanges the values of the verb `what`, a literal, and folds the messages of all processes:
+  /// the result of `fold`, or else the messages in order of rank, if a process listens or if `fold`
+  /// throws or makes nothing. Without a fold (null), and in a process alone, the messages. Messages
+  /// of processes that listen are empty. Order: blocks the host until all processes have called.
+  /// Throws: as agree; MergeMismatchError also for another verb or place. An exception of `write`
+  /// is thrown here, and told to the other processes.
+  virtual FoldedBytes exchange_to_fold(const char* what, CallSite site, WriteMessage write,
+                                       const ProcessGroup::Fold* fold);
+  /// The same without a fold.
+  std::vector<Bytes> exchange(const char* what, CallSite site, WriteMessage write) {
+    return exchange_to_fold(what, site, write, nullptr).all;
+  }
   std::vector<Bytes> exchange(const char* what, CallSite site, const Bytes& own);
   /// The same for a verb of all processes. Throws: also UnsupportedError (kUnsupported) if some
   /// process listens.
   std::vector<Bytes> exchange_of_all(const char* what, CallSite site, const Bytes& own);
-  /// The answer of process 0 in an exchange after its work on a file, for which the others wait
-  /// longer than for anything else. Order, Throws: as exchange.
-  virtual std::shared_ptr<const Bytes> answer_about_file(const char* what, CallSite site,
-                                                         Bytes answer);
   /// The messages if two processes differ; nothing if the messages of all processes that do not
   /// listen are equal. `write` is not called in a process alone. Order, Throws: as exchange.
-  virtual std::vector<Bytes> exchange_to_compare(const char* what, CallSite site,
-                                                 WriteMessage write);
+  std::vector<Bytes> exchange_to_compare(const char* what, CallSite site, WriteMessage write);
 
   // The processes that take part in the present run; the others listen. Known after the first
   // exchange of a run. Outside of runs no process listens.
@@ -122,17 +143,9 @@ class RoundMembers {
   /// The exception with the process of each replica in its report, if there are several processes.
   virtual std::exception_ptr completed(std::exception_ptr thrown) const { return thrown; }
 
-  // Transactions (SEM-236), from begin_transaction to leave_transaction. The first exchange in
-  // which some process ends a transaction is the end of the transaction in all processes.
-  /// Order: blocks the host if some process listens. Throws: as exchange.
-  virtual void begin_transaction(CallSite site);
-  /// The function of the innermost transaction has returned in this process. Order: blocks the host
-  /// until the function has ended in all processes. Throws: PeerFailedError if the function has
-  /// thrown in another process; as exchange.
-  virtual void end_transaction(CallSite site);
-  /// The same for a function that has thrown.
-  virtual void end_failed_transaction(const std::exception_ptr& thrown, CallSite site) noexcept;
-  virtual void leave_transaction() noexcept {}
+  /// Begins a transaction of all members. Order: blocks the host if some process listens. Throws:
+  /// as exchange.
+  virtual std::unique_ptr<MembersTransaction> begin_transaction(CallSite site);
 
  protected:
   explicit RoundMembers(ProcessTable table) : table_(std::move(table)) {}

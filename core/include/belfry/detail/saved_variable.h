@@ -166,7 +166,7 @@ class SavedNest final : public SavedVariable {
       }
     }
     staged_ = Replacement<T>(core_, info(), std::move(values), site);
-    if (core_.members().has_listeners()) message_ = message_about(value, sums, site);
+    message_ = message_about(value, sums, site);
   }
   const Bytes& message() const override { return message_; }
 

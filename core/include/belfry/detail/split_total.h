@@ -40,7 +40,7 @@ void require_sum(const VariableInfo& info, CallSite site);
 /// The number of components of a variable, in all processes.
 inline int components_of_all(const StrategyCore& core, const VariableInfo& info) {
   if (info.homes != nullptr) return info.homes->count();
-  return core.members().is_alone() ? info.places.size() : core.size();
+  return core.own().is_all() ? info.places.size() : core.size();
 }
 
 /// The number of a component among the components of all processes: of the component of replica

@@ -117,6 +117,16 @@ class StrategyCore {
   RoundMembers& members() const { return *members_; }
   /// Joins the strategy to several processes (SEM-150). Context: before any other use.
   void join(std::unique_ptr<RoundMembers> members);
+  /// `work()`. An exception is told to all members, in place of their next exchange.
+  template <class F>
+  auto telling_failure(CallSite site, const F& work) -> decltype(work()) {
+    try {
+      return work();
+    } catch (...) {
+      members_->tell_failure(site);
+      throw;
+    }
+  }
   StrategyReductions& reductions() { return reductions_; }
   StrategyStatistics& statistics() { return statistics_; }
   /// Whether merges that a replica reaches again in a run need a tag (SEM-133); read once a run.

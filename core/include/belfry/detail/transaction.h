@@ -9,34 +9,11 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
 namespace belfry::detail {
-
-/// A transaction of all members: the variables of all processes keep their new components, or of
-/// none (SEM-236).
-class Transaction {
- public:
-  /// Order, Throws: as RoundMembers::begin_transaction.
-  Transaction(RoundMembers& members, CallSite site) : members_(members), site_(site) {
-    members_.begin_transaction(site_);
-  }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  ~Transaction() { members_.leave_transaction(); }
-
-  /// The function has returned. Order, Throws: as RoundMembers::end_transaction.
-  void commit() { members_.end_transaction(site_); }
-  /// The function, or `commit`, has thrown. Order: as commit.
-  void fail(const std::exception_ptr& thrown) noexcept {
-    members_.end_failed_transaction(thrown, site_);
-  }
-
- private:
-  RoundMembers& members_;
-  CallSite site_;
-};
 
 /// Calls `fn`, and then `end`.
 template <class F, class End>
@@ -54,16 +31,17 @@ auto call_and(const F& fn, [[maybe_unused]] const End& end) {
   }
 }
 
-/// Calls `fn`. If `fn` throws, in whichever process, restores all variables.
+/// Calls `fn`. If `fn` throws, in whichever process, restores all variables: those of all processes
+/// keep their new components, or none does (SEM-236).
 template <class F>
 auto restoring_on_failure(StrategyCore& core, const F& fn, CallSite site) {
-  Transaction common(core.members(), site);
+  const std::unique_ptr<MembersTransaction> common = core.members().begin_transaction(site);
   const std::vector<std::function<void()>> undo = core.snapshots();
   try {
-    return call_and(fn, [&common] { common.commit(); });
+    return call_and(fn, [&common] { common->commit(); });
   } catch (...) {
     for (const std::function<void()>& one : undo) one();
-    common.fail(std::current_exception());
+    common->fail(std::current_exception());
     throw;
   }
 }

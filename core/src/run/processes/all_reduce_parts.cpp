@@ -142,31 +142,8 @@ std::vector<const AnyTensor*> tensors_of(const StrategyCore& core, MergeRequest*
   return tensors;
 }
 
-}  // namespace
-
-AllReduceRequest::AllReduceRequest(const MergeRequest& like, ReduceOp reduce_op,
-                                   std::vector<LeafRef> replaced,
-                                   const std::vector<LeafDescription>& descriptions)
-    : MergeRequest(like),
-      op(reduce_op),
-      leaves(std::move(replaced)),
-      value(&descriptions),
-      same([](const void* a, const void* b) { return a == b || described(a) == described(b); }),
-      describe([](const void* a) { return described(a); }) {}
-
-void write_for_round(StrategyCore& core, MergeRequest* const* requests, const Participants& present,
-                     ByteWriter& out) {
-  const std::size_t begin = out.bytes().size();
-  const auto write = [&](ByteWriter& to, Elements elements) {
-    send_parts(to, core, requests, present, elements);
-  };
-  try {
-    write_to_reduce(out, core, tensors_of(core, requests, present), write);
-  } catch (...) {
-    out.truncate(begin);
-  }
-}
-
+// The leaves of the replicas of this process are replaced by the reduction over the replicas of all
+// processes.
 void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* requests,
                                const Participants& present) {
   StrategyCore& core = cross.core();
@@ -203,6 +180,38 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
     // The report points to places in `parts`.
     std::rethrow_exception(processes.completed(std::current_exception()));
   }
+}
+
+}  // namespace
+
+AllReduceRequest::AllReduceRequest(const MergeRequest& like, ReduceOp reduce_op,
+                                   std::vector<LeafRef> replaced,
+                                   const std::vector<LeafDescription>& descriptions)
+    : MergeRequest(like),
+      op(reduce_op),
+      leaves(std::move(replaced)),
+      value(&descriptions),
+      same([](const void* a, const void* b) { return a == b || described(a) == described(b); }),
+      describe([](const void* a) { return described(a); }) {}
+
+void write_for_round(StrategyCore& core, MergeRequest* const* requests, const Participants& present,
+                     ByteWriter& out) {
+  const std::size_t begin = out.bytes().size();
+  const auto write = [&](ByteWriter& to, Elements elements) {
+    send_parts(to, core, requests, present, elements);
+  };
+  try {
+    write_to_reduce(out, core, tensors_of(core, requests, present), write);
+  } catch (...) {
+    out.truncate(begin);
+  }
+}
+
+void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
+                        const Participants& present, int /*functions*/) {
+  const bool is_alone = cross.core().members().is_alone();
+  is_alone ? all_reduce_requests(cross, requests, present)
+           : all_reduce_over_processes(cross, requests, present);
 }
 
 }  // namespace belfry::detail

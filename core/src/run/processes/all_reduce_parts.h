@@ -12,10 +12,4 @@ namespace belfry::detail {
 void write_for_round(StrategyCore& core, MergeRequest* const* requests, const Participants& present,
                      ByteWriter& out);
 
-/// all_reduce over all processes: the leaves of the replicas of this process are replaced by the
-/// reduction over the replicas of all processes.
-/// Throws: as execute_all_reduce and RoundMembers::exchange.
-void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* requests,
-                               const Participants& present);
-
 }  // namespace belfry::detail

@@ -246,10 +246,6 @@ std::vector<Bytes> GroupMembers::finish_round(const ProcessGroup::Fold* fold, De
   return summaries;
 }
 
-std::vector<Bytes> GroupMembers::exchange(const char* what, CallSite site, WriteMessage write) {
-  return exchange_to_fold(what, site, write, nullptr).all;
-}
-
 FoldedBytes GroupMembers::exchange_to_fold(const char* what, CallSite site, WriteMessage write,
                                            const ProcessGroup::Fold* fold) {
   const bool in_run = state_ == State::kRunning;
@@ -308,41 +304,6 @@ FoldedBytes GroupMembers::fold_payloads(FunctionRef<ProcessMessage()> own,
     sent.all = payloads_of(understand(own(), std::move(sent.all), describe));
   }
   return sent;
-}
-
-std::vector<Bytes> GroupMembers::exchange_to_compare(const char* what, CallSite site,
-                                                     WriteMessage write) {
-  const auto nothing_if_equal = [](std::span<const std::span<const std::byte>> messages) {
-    const bool are_equal = std::ranges::all_of(messages, [&](std::span<const std::byte> message) {
-      return same_bytes(message, messages.front());
-    });
-    return are_equal ? std::optional(Bytes()) : std::nullopt;
-  };
-  const ProcessGroup::Fold fold(nothing_if_equal);
-  std::vector<Bytes> all = exchange_to_fold(what, site, write, &fold).all;
-  if (all.empty()) return all;
-  const Bytes& first = all[static_cast<std::size_t>(first_speaker())];
-  const bool same = std::ranges::all_of(
-      all, [&](const Bytes& message) { return message.empty() || message == first; });
-  if (same) all.clear();
-  return all;
-}
-
-// An answer may be the contents of the file: a process has them twice at most.
-std::shared_ptr<const Bytes> GroupMembers::answer_about_file(const char* what, CallSite site,
-                                                             Bytes answer) {
-  const ProcessGroup::FileWait wait(group_);
-  const auto write = [&answer](ByteWriter& out) {
-    out.add(answer.data(), answer.size());
-    answer = Bytes();
-  };
-  const auto answer_of_first = [](std::span<const std::span<const std::byte>> answers) {
-    return std::optional<Bytes>(std::in_place, answers.front().begin(), answers.front().end());
-  };
-  const ProcessGroup::Fold fold(answer_of_first);
-  FoldedBytes sent = exchange_to_fold(what, site, write, &fold);
-  if (sent.result != nullptr) return sent.result;
-  return std::make_shared<const Bytes>(std::move(sent.all.front()));
 }
 
 // In the exchange after a failure the failed process tells the reason.

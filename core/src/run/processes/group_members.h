@@ -60,21 +60,12 @@ class GroupMembers final : public RoundMembers {
   /// question. Throws: as agree.
   HeardExchange hear(const Bytes& answer, CallSite site);
 
-  using RoundMembers::exchange;
-  std::vector<Bytes> exchange(const char* what, CallSite site, WriteMessage write) override;
-  /// Exchanges values, and folds the messages: the result of `fold`, or else the messages, if a
-  /// process listens or if `fold` throws or makes nothing. Without a fold (null), the messages.
-  /// Order, Throws: as exchange.
   FoldedBytes exchange_to_fold(const char* what, CallSite site, WriteMessage write,
-                               const ProcessGroup::Fold* fold);
+                               const ProcessGroup::Fold* fold) override;
   /// Values of the latest round: the result of the fold, or the messages, with values from byte
   /// `values_at()` on. Empty if a process with replicas in the run has sent no values.
   std::optional<FoldedBytes> take_values_of_round() { return std::exchange(round_values_, {}); }
   std::size_t values_at() const { return round_summary_; }
-  std::vector<Bytes> exchange_to_compare(const char* what, CallSite site,
-                                         WriteMessage write) override;
-  std::shared_ptr<const Bytes> answer_about_file(const char* what, CallSite site,
-                                                 Bytes answer) override;
   /// The exchange of parts of the group; null if the group has none.
   ProcessParts* parts() const { return parts_; }
   /// Exchanges parts (SEM-220). `failure` is an exception of the work before the exchange, or null.
@@ -90,18 +81,17 @@ class GroupMembers final : public RoundMembers {
   void skip_variable(std::uint64_t number) { skipped_.push_back(number); }
   bool has_skipped(std::uint64_t number) const;
 
-  void begin_transaction(CallSite site) override;
-  /// The begin of a transaction, as heard by a listening process.
+  std::unique_ptr<MembersTransaction> begin_transaction(CallSite site) override;
+  /// The begin of a transaction, as heard by a listening process, and the end.
   void begin_heard_transaction() { ++transactions_; }
-  void end_transaction(CallSite site) override;
-  void end_failed_transaction(const std::exception_ptr& thrown, CallSite site) noexcept override;
-  void leave_transaction() noexcept override;
+  void leave_transaction() noexcept;
 
   /// Gives each replica of a report its process, and the report texts of its own for places.
   void complete(ErrorReport& report) const;
   std::exception_ptr completed(std::exception_ptr thrown) const override;
 
  private:
+  class Transaction;
   enum class State : std::uint8_t { kIdle, kRunning, kClosed };
 
   using Describe = FunctionRef<Bytes()>;

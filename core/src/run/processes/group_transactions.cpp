@@ -7,7 +7,9 @@
 #include "run/rounds/exception_text.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace belfry::detail {
 
@@ -18,44 +20,59 @@ void GroupMembers::note_transaction(const std::vector<ProcessMessage>& all) {
   }
 }
 
-void GroupMembers::begin_transaction(CallSite site) {
+class GroupMembers::Transaction final : public MembersTransaction {
+ public:
+  Transaction(GroupMembers& members, CallSite site) : members_(members), site_(site) {
+    ++members_.transactions_;
+  }
+  ~Transaction() override { members_.leave_transaction(); }
+
+  void commit() override {
+    if (is_over()) {
+      // The function has caught the failure of another process.
+      ErrorReport report;
+      report.code = ErrorCode::kPeerFailed;
+      report.summary = "a transaction has failed in another process";
+      report.site = site_;
+      report.hint = "let the exceptions of belfry leave the function of a transaction";
+      throw PeerFailedError(std::move(report));
+    }
+    members_.send(end(ProcessMessage::Kind::kValues, "transaction"));
+  }
+
+  void fail(const std::exception_ptr& thrown) noexcept override {
+    if (members_.is_closed() || is_over()) return;
+    try {
+      const auto all = members_.send(end(ProcessMessage::Kind::kFailed, text_of(thrown)));
+      if (end_one_transaction(all) || !is_in_run()) return;
+    } catch (...) {
+      // The other processes have left, and hear of the failure from the group.
+      if (!is_in_run()) return;
+    }
+    // The others have left the run.
+    members_.state_ = State::kClosed;
+    members_.failure_ = thrown;
+  }
+
+ private:
+  bool is_in_run() const { return members_.state_ == State::kRunning; }
+  bool is_over() const {
+    return members_.over_from_ != 0 && members_.over_from_ <= members_.transactions_;
+  }
+  ProcessMessage end(ProcessMessage::Kind kind, std::string what) const {
+    ProcessMessage message{kind, members_.number_, std::move(what), site_.file, site_.line};
+    message.in_run = is_in_run();
+    message.transaction = members_.transactions_;
+    return message;
+  }
+
+  GroupMembers& members_;
+  CallSite site_;
+};
+
+std::unique_ptr<MembersTransaction> GroupMembers::begin_transaction(CallSite site) {
   if (has_listeners()) exchange(kBeginTransaction, site, Bytes());
-  ++transactions_;
-}
-
-void GroupMembers::end_transaction(CallSite site) {
-  ProcessMessage message{ProcessMessage::Kind::kValues, number_, "transaction", site.file,
-                         site.line};
-  message.in_run = state_ == State::kRunning;
-  message.transaction = transactions_;
-  if (over_from_ != 0 && over_from_ <= transactions_) {
-    // The function has caught the failure of another process.
-    ErrorReport report;
-    report.code = ErrorCode::kPeerFailed;
-    report.summary = "a transaction has failed in another process";
-    report.site = site;
-    report.hint = "let the exceptions of belfry leave the function of a transaction";
-    throw PeerFailedError(std::move(report));
-  }
-  send(message);
-}
-
-void GroupMembers::end_failed_transaction(const std::exception_ptr& thrown,
-                                          CallSite site) noexcept {
-  if (is_closed() || (over_from_ != 0 && over_from_ <= transactions_)) return;
-  try {
-    ProcessMessage message{ProcessMessage::Kind::kFailed, number_, text_of(thrown), site.file,
-                           site.line};
-    message.in_run = state_ == State::kRunning;
-    message.transaction = transactions_;
-    if (end_one_transaction(send(message)) || state_ != State::kRunning) return;
-  } catch (...) {
-    // The other processes have left, and hear of the failure from the group.
-    if (state_ != State::kRunning) return;
-  }
-  // The others have left the run.
-  state_ = State::kClosed;
-  failure_ = thrown;
+  return std::make_unique<Transaction>(*this, site);
 }
 
 void GroupMembers::leave_transaction() noexcept {

@@ -5,12 +5,15 @@
 // of the run sends the contents.
 #include "run/processes/process_files.h"
 
+#include "belfry/detail/host_values.h"
 #include "belfry/detail/round_members.h"
 #include "belfry/error.h"
+#include "run/processes/group_members.h"
 #include "values/tensor_file_save.h"
 #include "words/owned_file.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -67,13 +70,27 @@ void meet(StrategyCore& core, const char* what, const std::string& path,
 // The result of `work`, in process 0. A failure is told to all.
 template <class Work>
 Bytes told_to_all(StrategyCore& core, CallSite site, const Work& work) {
-  if (core.members().rank() != 0) return {};
-  try {
-    return work();
-  } catch (...) {
-    core.members().tell_failure(site);
-    throw;
-  }
+  return core.members().rank() == 0 ? core.telling_failure(site, work) : Bytes();
+}
+
+// The answer of process 0 after its work on a file, for which the others wait longer than for
+// anything else. An answer may be the contents of the file: a process has them twice at most.
+std::shared_ptr<const Bytes> answer_of_first(StrategyCore& core, const char* what, CallSite site,
+                                             Bytes answer) {
+  if (core.members().is_alone()) return std::make_shared<const Bytes>(std::move(answer));
+  GroupMembers& members = group_members(core);
+  const ProcessGroup::FileWait wait(members.group());
+  const auto write = [&answer](ByteWriter& out) {
+    out.add(answer.data(), answer.size());
+    answer = Bytes();
+  };
+  const auto answer_of_first = [](std::span<const std::span<const std::byte>> answers) {
+    return std::optional<Bytes>(std::in_place, answers.front().begin(), answers.front().end());
+  };
+  const ProcessGroup::Fold fold(answer_of_first);
+  FoldedBytes sent = members.exchange_to_fold(what, site, write, &fold);
+  if (sent.result != nullptr) return sent.result;
+  return std::make_shared<const Bytes>(std::move(sent.all.front()));
 }
 
 Bytes read_file(StrategyCore& core, const std::string& path, CallSite site) {
@@ -99,10 +116,19 @@ bool save_once(StrategyCore& core, const TensorFile& file, const std::string& pa
     save.emplace(file, path, core.file_owners(), site);
     return Bytes();
   });
-  core.members().answer_about_file(kFileBegun, site, {});
+  answer_of_first(core, kFileBegun, site, {});
   Bytes answer = told_to_all(core, site, [&] { return bytes_of(save->finish()); });
-  return ByteReader(*core.members().answer_about_file(kFileDone, site, std::move(answer)))
-      .get<bool>();
+  return ByteReader(*answer_of_first(core, kFileDone, site, std::move(answer))).get<bool>();
+}
+
+std::int64_t digest_of(const TensorFile& file) {
+  HostDigest digest;
+  for (const auto& [name, tensor] : file.tensors) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
+    digest.add(std::vector<std::uint8_t>(name.begin(), name.end()));
+    digest.add(std::vector<std::uint8_t>(bytes, bytes + tensor.bytes.size()));
+  }
+  return static_cast<std::int64_t>(digest.value());
 }
 
 }  // namespace
@@ -125,9 +151,24 @@ TensorFile read_by_first_process(StrategyCore& core, const std::string& path, Ca
   }
   meet(core, kReadFile, path, {}, site);
   Bytes own = told_to_all(core, site, [&] { return read_file(core, path, site); });
-  const auto sent = core.members().answer_about_file(kFileDone, site, std::move(own));
+  const auto sent = answer_of_first(core, kFileDone, site, std::move(own));
   const std::string_view contents(reinterpret_cast<const char*>(sent->data()), sent->size());
   return TensorFile::parse(contents, path, site);
+}
+
+void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site) {
+  const auto write = [&file](ByteWriter& out) { out.put(digest_of(file)); };
+  const std::vector<Bytes> all =
+      core.members().exchange_to_compare("contents to restore", site, write);
+  const auto first = static_cast<std::size_t>(core.members().first_speaker());
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    if (all[process].empty() || all[process] == all[first]) continue;  // Empty: listens.
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "processes restore different contents: process " +
+                                   std::to_string(first) + " and process " +
+                                   std::to_string(process) + " differ",
+                               "restore from a path: process 0 reads the file for all", site);
+  }
 }
 
 struct ListenersFiles::Save {

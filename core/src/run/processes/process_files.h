@@ -31,6 +31,10 @@ void save_by_first_process(StrategyCore& core, const TensorFile& file, const std
 /// TensorFile::read.
 TensorFile read_by_first_process(StrategyCore& core, const std::string& path, CallSite site);
 
+/// Throws: InvalidArgumentError (kInvalidArgument) in every process if processes restore different
+/// contents; MergeMismatchError, ProcessLostError.
+void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site);
+
 /// The files of a process 0 that listens.
 class ListenersFiles {
  public:

@@ -38,12 +38,6 @@ struct ProcessMessage {
   int transaction = 0;  ///< The depth of the transaction that the process ends; 0 for none.
 };
 
-/// Whether two messages, or parts of messages, have the same bytes. For frequent comparisons:
-/// algorithms compare bytes one by one.
-inline bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
-}
-
 /// Writes the message up to its payload.
 void write_head(ByteWriter& out, const ProcessMessage& message);
 /// The message as bytes.

@@ -7,27 +7,19 @@
 #include "belfry/detail/distribute.h"
 #include "belfry/error.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 
 namespace belfry::detail {
 
 void RoundMembers::listen(StrategyCore& /*core*/, CallSite site) { throw_nobody_takes_part(site); }
 
-std::vector<Bytes> RoundMembers::exchange(const char* /*what*/, CallSite /*site*/,
-                                          WriteMessage write) {
+FoldedBytes RoundMembers::exchange_to_fold(const char* /*what*/, CallSite /*site*/,
+                                           WriteMessage write, const ProcessGroup::Fold* /*fold*/) {
   ByteWriter out;
   write(out);
-  return {out.bytes()};
-}
-
-std::shared_ptr<const Bytes> RoundMembers::answer_about_file(const char* /*what*/,
-                                                             CallSite /*site*/, Bytes answer) {
-  return std::make_shared<const Bytes>(std::move(answer));
-}
-
-std::vector<Bytes> RoundMembers::exchange_to_compare(const char* /*what*/, CallSite /*site*/,
-                                                     WriteMessage /*write*/) {
-  return {};
+  return {.all = {out.bytes()}};
 }
 
 std::exception_ptr RoundMembers::tell_failure(const std::exception_ptr& thrown, int /*replica*/,
@@ -35,10 +27,9 @@ std::exception_ptr RoundMembers::tell_failure(const std::exception_ptr& thrown, 
   return thrown;
 }
 
-void RoundMembers::begin_transaction(CallSite /*site*/) {}
-void RoundMembers::end_transaction(CallSite /*site*/) {}
-void RoundMembers::end_failed_transaction(const std::exception_ptr& /*thrown*/,
-                                          CallSite /*site*/) noexcept {}
+std::unique_ptr<MembersTransaction> RoundMembers::begin_transaction(CallSite /*site*/) {
+  return std::make_unique<MembersTransaction>();
+}
 
 std::vector<Bytes> RoundMembers::exchange(const char* what, CallSite site, const Bytes& own) {
   const auto write = [&own](ByteWriter& out) { out.add(own.data(), own.size()); };
@@ -51,6 +42,25 @@ std::vector<Bytes> RoundMembers::exchange_of_all(const char* what, CallSite site
   std::vector<Bytes> messages = exchange(what, site, own);
   require_no_listener(what, site);  // Before the first exchange of a run no listener is known.
   return messages;
+}
+
+std::vector<Bytes> RoundMembers::exchange_to_compare(const char* what, CallSite site,
+                                                     WriteMessage write) {
+  if (is_alone()) return {};
+  const auto nothing_if_equal = [](std::span<const std::span<const std::byte>> messages) {
+    const bool are_equal = std::ranges::all_of(messages, [&](std::span<const std::byte> message) {
+      return same_bytes(message, messages.front());
+    });
+    return are_equal ? std::optional(Bytes()) : std::nullopt;
+  };
+  const ProcessGroup::Fold fold(nothing_if_equal);
+  std::vector<Bytes> all = exchange_to_fold(what, site, write, &fold).all;
+  if (all.empty()) return all;
+  const Bytes& first = all[static_cast<std::size_t>(first_speaker())];
+  const bool same = std::ranges::all_of(
+      all, [&](const Bytes& message) { return message.empty() || message == first; });
+  if (same) all.clear();
+  return all;
 }
 
 int RoundMembers::first_speaker() const {

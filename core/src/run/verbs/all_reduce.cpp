@@ -7,7 +7,6 @@
 #include "belfry/detail/step_tap.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
-#include "run/processes/all_reduce_parts.h"
 #include "run/verbs/structure_hint.h"
 #include "run/verbs/sum_overflow.h"
 
@@ -73,14 +72,6 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
 }
 
 }  // namespace
-
-void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
-                        const Participants& present, int /*functions*/) {
-  if (!cross.core().members().is_alone()) [[unlikely]] {
-    return all_reduce_over_processes(cross, requests, present);
-  }
-  all_reduce_requests(cross, requests, present);
-}
 
 void all_reduce_requests(CrossReplicaContext& cross, MergeRequest* const* requests,
                          const Participants& present) {
