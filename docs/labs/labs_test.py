@@ -8,9 +8,11 @@ compare the same files, and the tables of the pages, with arithmetic: with the m
 wrong mend, the numbers are wrong in the way of the page, and in the answer the numbers are right.
 """
 
+import itertools
 import math
 import pathlib
 import re
+import struct
 import unittest
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
@@ -254,6 +256,147 @@ class SkippedMerge(unittest.TestCase):
                 self.assertEqual(str(self.repair(part)), str(means))
                 self.assertEqual(printed, ", ".join(f"{mean:g}" for mean in means))
                 self.assertEqual(right, "2, 4.5" if part == "masked_of_3" else "2.5, 5")
+
+
+def source_line(text, program):
+    """Returns the lines of a program that an output names as `program.cpp:N`, in order."""
+    source = (PROGRAMS / f"{program}.cpp").read_text().splitlines()
+    return [source[int(line) - 1].strip()
+            for line in re.findall(re.escape(program) + r"\.cpp:(\d+)", text)]
+
+
+class MergeOrder(unittest.TestCase):
+    """Each of two replicas brings 1 for w and 100 for b."""
+    RIGHT, SWAPPED = (1 + 1, 100 + 100), (1 + 100, 100 + 1)
+
+    def sums(self, *name):
+        rows = numbers("seed #: w #, b #", expected(*name))
+        return {int(seed): sums for seed, *sums in ((s, w, b) for s, w, b in rows)}
+
+    def test_with_the_mistake_some_schedules_swap_two_merges(self):
+        sums = self.sums("merge_order")
+        self.assertEqual(sorted(sums), list(range(1, 9)))
+        swapped = [seed for seed, of_names in sums.items() if tuple(of_names) == self.SWAPPED]
+        self.assertEqual({tuple(of_names) for of_names in sums.values()},
+                         {self.RIGHT, self.SWAPPED})
+        self.assertEqual(swapped, [3, 5])
+
+    def test_with_tags_the_report_has_the_line_both_replicas_and_both_names(self):
+        text = expected("merge_order_answer", "tags")
+        self.assertEqual(self.sums("merge_order_answer", "tags"), {2: list(self.RIGHT)})
+        self.assertRegex(text, r"(?m)^seed 3: BF-011 ")
+        waits = re.findall(r'(?m)^  replica (\d)  \S+  waits in all_reduce "(\w)"$', text)
+        self.assertEqual(waits, [("0", "w"), ("1", "b")])
+        for line in source_line(text, "merge_order_answer"):
+            self.assertIn("replica.all_reduce(MergeTag{layer}", line)
+
+    def test_in_the_answer_every_schedule_has_the_right_sums(self):
+        self.assertEqual(self.sums("merge_order_answer", "answer"),
+                         {2: list(self.RIGHT), 3: list(self.RIGHT)})
+
+
+def single(number):
+    """Rounds to a float of 32 bits."""
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+class AdditionOrder(unittest.TestCase):
+    """The terms of replicas 0 to 3; the exact sum is 5."""
+    TERMS = (1, 1e8, -1e8, 4)
+
+    def added_from(self, start, terms=TERMS, rounded=single):
+        total = 0
+        for i in range(4):
+            total = rounded(total + terms[(start + i) % 4])
+        return total
+
+    def test_with_the_mistake_each_replica_begins_with_its_own_term(self):
+        rows = re.findall(r"(?m)^replica (\d): (\S+), (.*)$", expected("addition_order"))
+        self.assertEqual([(int(i), float(total)) for i, total, _ in rows],
+                         list(enumerate(map(self.added_from, range(4)))))
+        self.assertEqual([float(total) for _, total, _ in rows], [4, 5, 0, 8])
+        for replica, _, additions in rows:
+            order = [int(member) for member in re.findall(r"x(\d)", additions)]
+            self.assertEqual(order, [(int(replica) + i) % 4 for i in range(4)])
+            self.assertTrue(additions.startswith("((("))
+
+    def test_doubles_hide_the_mistake_from_small_terms_alone(self):
+        rows = dict(re.findall(r"(?m)^(\S+): (.*)$", expected("addition_order_answer", "doubles")))
+        for large in ("1e8", "1e17"):
+            terms = (1, float(large), -float(large), 4)
+            self.assertEqual([float(total) for total in rows[large].split()],
+                             [self.added_from(start, terms, float) for start in range(4)])
+        self.assertEqual(set(rows["1e8"].split()), {"5"})
+
+    def test_in_the_answer_all_replicas_have_the_bits_of_one_order(self):
+        rows = dict(re.findall(r"(?m)^(.*): (.*)$", expected("addition_order_answer", "answer")))
+        a, b, c, d = self.TERMS
+        pairs = single(single(a + b) + single(c + d))
+        self.assertEqual(pairs, single(single(a + c) + single(b + d)))
+        self.assertEqual({name: list(map(float, sums.split())) for name, sums in rows.items()},
+                         {"to one device": [self.added_from(0)] * 4,
+                          "ring, start 1": [self.added_from(1)] * 4,
+                          "halving and doubling": [pairs] * 4})
+
+
+class SmallBatch(unittest.TestCase):
+    """The hits of two models, in batches of four, four and one."""
+    HITS = {"A": (1, 1, 1, 1, 1, 1, 0, 1, 0), "B": (1, 0, 1, 0, 1, 1, 0, 1, 1)}
+
+    def check(self, part, accuracy):
+        rows = dict(re.findall(r"(?m)^(\w) (\S+)$", expected("small_batch_answer", part)))
+        self.assertEqual(rows, {model: f"{accuracy(hits):.6g}" for model, hits in self.HITS.items()})
+
+    def test_with_the_mistake_a_batch_of_one_counts_as_much_as_a_batch_of_four(self):
+        models = re.split(r"(?m)^model (\w)\n", expected("small_batch"))[1:]
+        led = {}
+        for model, text in zip(models[::2], models[1::2], strict=True):
+            hits = self.HITS[model]
+            means = [sum(hits[i:i + 4]) / len(hits[i:i + 4]) for i in (0, 4, 8)]
+            self.assertEqual(re.findall(r"step \d: .* accuracy (\S+)", text),
+                             [f"{mean:.6g}" for mean in means])
+            led[model] = sum(means) / 3
+            self.assertTrue(text.endswith(f"\n  accuracy {led[model]:.6g}\n"))
+            # The output names the step and the replica without examples.
+            self.assertRegex(text, r"(?m)^  step 3: replica 0 has 1, accuracy ")
+            self.assertEqual(text.count("replica 1 has 2"), 2)
+        self.assertGreater(led["B"], led["A"])
+        self.assertGreater(sum(self.HITS["A"]), sum(self.HITS["B"]))
+
+    def test_without_the_last_batch_eight_examples_are_counted(self):
+        self.check("whole_batches", lambda hits: sum(hits[:8]) / 8)
+
+    def test_in_the_answer_hits_are_divided_by_examples(self):
+        self.check("answer", lambda hits: sum(hits) / len(hits))
+
+
+class OneInEight(unittest.TestCase):
+    """In each of three rounds either replica is first, and replica 0 reports if it is first."""
+
+    def test_with_the_mistake_one_schedule_in_eight_loses_the_report(self):
+        schedules = list(itertools.product((0, 1), repeat=3))
+        lost = [firsts for firsts in schedules if 0 not in firsts]
+        self.assertEqual((len(schedules), lost), (8, [(1, 1, 1)]))
+        reports = expected("one_in_eight", "seeds").split()
+        self.assertEqual(len(reports), 16)
+        self.assertEqual(reports.count("0"), 1)
+        self.assertEqual(reports.count("0.5"), 15)
+        self.assertEqual(round((7 / 8)**10, 2), 0.26)
+
+    def test_the_verdict_names_the_replica_and_the_line_of_each_departure(self):
+        text = expected("one_in_eight", "verdict")
+        head, _, departures = text.partition("report 0\n")
+        self.assertEqual(head, "REFUTED\nreport 0.5\n")
+        lines = departures.splitlines()
+        self.assertEqual(lines[0], "replica 1 starts before replica 0")
+        self.assertEqual(len(lines), 3)
+        for line in lines[1:]:
+            self.assertRegex(line, r"^replica 1 goes on from \S+ before replica 0 goes on from ")
+        for line in source_line(departures, "one_in_eight"):
+            self.assertEqual(line, "replica.all_reduce(ReduceOp::kSum, 1);")
+
+    def test_in_the_answer_no_schedule_loses_the_report(self):
+        self.assertRegex(expected("one_in_eight_answer"), r"^SAMPLED\(\d+\)\nreport 0.5\n$")
 
 
 if __name__ == "__main__":

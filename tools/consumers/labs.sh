@@ -17,7 +17,7 @@ export PKG_CONFIG_PATH
 
 programs="$(cd "$(dirname "$page")/programs" && pwd)"
 mapfile -t commands < <(sed -n 's/^ *g++ //p' "$page")
-[[ ${#commands[@]} -eq 3 ]] || { echo "the page has ${#commands[@]} commands"; exit 1; }
+[[ ${#commands[@]} -eq 7 ]] || { echo "the page has ${#commands[@]} commands"; exit 1; }
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
