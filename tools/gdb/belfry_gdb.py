@@ -162,6 +162,9 @@ def explained(work):
     gdb.execute("set language c++", False, True)  # The selected frame may be one of the C library.
     try:
         return work()
+    except gdb.MemoryError as error:
+        raise gdb.GdbError(f"the memory of the replicas cannot be read: {error}\n"
+                           "A core file of gcore lacks the stacks of fibers.") from error
     except (gdb.error, LookupError) as error:
         raise gdb.GdbError(f"the replicas cannot be read: {error}\n"
                            "The program must not be stripped, and belfry_gdb.py must come from the "
