@@ -16,7 +16,8 @@ import sys
 import gdb
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from belfry_memory import DETAIL, class_of, items, last_word, load_types, object_at, owned, text_of
+from belfry_memory import (DETAIL, class_of, first_of, items, last_word, load_types, object_at,
+                           owned, text_of)
 from belfry_stacks import Registers, Stack
 
 ENDED = {"kEnded": "", "kThrew": "by an exception", "kCancelled": "because the run failed",
@@ -137,7 +138,7 @@ class Program:
         if stack is None:
             return ("absent" if status == "kAbsent" else "not begun"), ""
         if status == "kArrived":
-            request = items(run.runner["requests_"])[run.lowest() + position]
+            request = first_of(run.runner["requests_"])[run.lowest() + position]
             return "waiting", merge_text(request, int(state["merges"]))
         if status in ("kSeeking", "kMaking"):
             return "waiting", stack.place() + "  for a variable"

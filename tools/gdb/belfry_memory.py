@@ -54,13 +54,16 @@ def class_of(address):
     return re.split(r"\d+", name.rstrip("E"))[-1], begin
 
 
-def items(vector):
-    """Returns the items of a std::vector, whose begin and end are its first two words."""
-    first, end = word(int(vector.address)), word(int(vector.address) + 8)
+def first_of(vector):
+    """Returns a pointer to the first item of a std::vector, whose first two words are the begin and
+    the end."""
     item = vector.type.strip_typedefs().template_argument(0)
-    count = (end - first) // item.sizeof
-    pointer = gdb.Value(first).cast(item.pointer())
-    return [pointer[i] for i in range(count)]
+    return gdb.Value(word(int(vector.address))).cast(item.pointer())
+
+
+def items(vector):
+    first, end = first_of(vector), word(int(vector.address) + 8)
+    return [first[i] for i in range((end - int(first)) // first.type.target().sizeof)]
 
 
 def owned(pointer):

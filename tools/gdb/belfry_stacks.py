@@ -12,7 +12,7 @@ from belfry_memory import word
 HEADERS = re.compile(r"/include/(belfry|c\+\+)/")
 LIBRARIES = re.compile(r"/(libc|libm|libpthread|libstdc\+\+|libgcc_s|ld-|libboost_|libbelfry_)"
                        r"[^/]*$")
-VERB = re.compile(r"belfry::(?!detail::)(?:\w+::)*(\w+)")
+VERB = re.compile(r"belfry::(?!detail::)(?:\w+::)*(\w+)$")
 BACKTRACE = re.compile(r"(bt|backtrace|where)\b")
 
 
@@ -101,6 +101,14 @@ UNWINDER = FiberUnwinder()
 gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
 
 
+def without_arguments(name):
+    """Returns `belfry::Tensor::to_host` for `belfry::Tensor<float>::to_host() const`."""
+    shorter = None
+    while shorter != name:
+        shorter, name = name, re.sub(r"<[^<>]*>", "", name)
+    return name.partition("(")[0]
+
+
 class Stack:
     """Selects the stack of a replica, for a scope: the stack of a thread, or a suspended one."""
 
@@ -156,7 +164,7 @@ class Stack:
                 return "outside of the program's own functions"
             sal = frame.find_sal()
             place = f"{os.path.basename(sal.symtab.filename)}:{sal.line}"
-            verb = VERB.match(called.name() or "") if called is not None else None
+            verb = VERB.match(without_arguments(called and called.name() or ""))
             return f"{place}  {verb[1]}" if verb else place
 
     def is_blocked(self):

@@ -102,6 +102,10 @@ for level in -O0 -O2; do
   stop concurrent replicas
   expect 'run of 4 replicas, on threads' "replica 2 running suspended.cpp:$(line_of 'if (crashes)')"
 
+  # Replicas that wait for a device have the verb of their call.
+  stop fetch replicas
+  expect "replica 1 to 3 waiting suspended.cpp:$(line_of 'to_host()') to_host"
+
   # In a run within a merge, the replicas of the outer run wait in the merge.
   outer="$(line_of 'replica.merge_call(')"
   stop within replicas 'replica 0.3 backtrace'

@@ -47,9 +47,17 @@ void train_in_merge(Strategy& strategy) {
   });
 }
 
+// Replicas wait for their devices.
+void fetch(Strategy& strategy) {
+  strategy.run([](ReplicaContext&) {
+    const auto ones = Tensor<float>::full({2}, 1.0F);
+    if (ones.to_host()[0] == 1) look_again();
+  });
+}
+
 }  // namespace
 
-// Takes the argument `fiber`, `baton`, `concurrent`, `within` or `crash`.
+// Takes the argument `fiber`, `baton`, `concurrent`, `within`, `fetch` or `crash`.
 int main(int, char** argv) {
   const std::string mode = argv[1];
   crashes = mode == "crash";
@@ -58,5 +66,5 @@ int main(int, char** argv) {
   if (mode == "concurrent") options.carrier = sim::Carrier::kConcurrent;
   sim::Backend backend{options};
   MirroredStrategy strategy{backend};
-  (mode == "within" ? train_in_merge : train)(strategy);
+  (mode == "within" ? train_in_merge : mode == "fetch" ? fetch : train)(strategy);
 }
