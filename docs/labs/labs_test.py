@@ -281,15 +281,15 @@ class MergeOrder(unittest.TestCase):
     def test_with_tags_the_report_has_the_line_both_replicas_and_both_names(self):
         text = expected("merge_order_answer", "tags")
         self.assertEqual(self.sums("merge_order_answer", "tags"), {2: list(self.RIGHT)})
-        self.assertRegex(text, r"(?m)^seed 3: BF-011 ")
+        self.assertEqual(re.findall(r"(?m)^seed (\d): BF-011 ", text), ["3", "5"])
         waits = re.findall(r'(?m)^  replica (\d)  \S+  waits in all_reduce "(\w)"$', text)
-        self.assertEqual(waits, [("0", "w"), ("1", "b")])
+        self.assertEqual(waits, [("0", "w"), ("1", "b"), ("0", "b"), ("1", "w")])
         for line in source_line(text, "merge_order_answer"):
             self.assertIn("replica.all_reduce(MergeTag{layer}", line)
 
     def test_in_the_answer_every_schedule_has_the_right_sums(self):
         self.assertEqual(self.sums("merge_order_answer", "answer"),
-                         {2: list(self.RIGHT), 3: list(self.RIGHT)})
+                         dict.fromkeys((2, 3, 5), list(self.RIGHT)))
 
 
 def single(number):
