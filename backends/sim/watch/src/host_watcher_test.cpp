@@ -99,32 +99,6 @@ TEST_F(HostWatcherTest, OrdersTheMakingOfAVariable) {
   EXPECT_EQ(conflicts(), (Found{{0, 4}}));
 }
 
-TEST_F(HostWatcherTest, OrdersNothingAfterTheMakingOfAVariable) {
-  write(replica(0), 0, 16);
-  make(replica(0), 1);
-  write(replica(0), 8, 8);
-  take(replica(1), 1);
-  read(replica(1), 0, 16);
-  EXPECT_EQ(conflicts(), (Found{{8, 8}}));
-}
-
-TEST_F(HostWatcherTest, OrdersNoReplicaThatHasNotTakenTheVariable) {
-  write(replica(0), 0, 8);
-  make(replica(0), 1);
-  read(replica(2), 0, 2);
-  EXPECT_EQ(conflicts(), (Found{{0, 2}}));
-}
-
-TEST_F(HostWatcherTest, OrdersNoTakersOfAVariable) {
-  write(replica(0), 0, 8);
-  make(replica(0), 1);
-  take(replica(1), 1);
-  write(replica(1), 0, 8);
-  take(replica(3), 1);
-  read(replica(3), 4, 4);
-  EXPECT_EQ(conflicts(), (Found{{4, 4}}));
-}
-
 // Replica 1 takes the variable before its launch, and replica 2 between its launch and the body.
 TEST_F(HostWatcherTest, OrdersTheMakingOfAVariableBeforeBodiesThatTakersLaunch) {
   write(replica(0), 0, 8);
@@ -163,11 +137,6 @@ TEST_F(HostWatcherTest, LetsNeighboursWrite) {
   EXPECT_EQ(conflicts(), Found{});
 }
 
-TEST_F(HostWatcherTest, LetsEveryReplicaRead) {
-  for (int id = 0; id < 4; ++id) read(replica(id), 0, 64);
-  EXPECT_EQ(conflicts(), Found{});
-}
-
 TEST_F(HostWatcherTest, SeesAWriteAfterTheReadsOfTwo) {
   read(replica(0), 0, 1);
   read(replica(1), 0, 1);
@@ -179,13 +148,6 @@ TEST_F(HostWatcherTest, SeesAWriteAfterTheReadsOfTwo) {
   EXPECT_EQ(report.conflicts[0].second.actor, replica(0));
   EXPECT_TRUE(report.conflicts[0].second.write);
   EXPECT_EQ(report.accesses, 3U);
-}
-
-TEST_F(HostWatcherTest, OrdersPhases) {
-  write(replica(0), 0, 8);
-  watcher_.begin_phase();
-  write(replica(1), 0, 8);
-  EXPECT_EQ(conflicts(), Found{});
 }
 
 // A nested run: its replicas come after the outer replicas' accesses.
@@ -251,7 +213,7 @@ struct Statements {
   found.of_library = next_address();
   return found;
 }
-#line 216 "host_watcher_test.cpp"
+#line 217 "host_watcher_test.cpp"
 
 // The call of the replica by belfry has a line, too, if belfry is built with line tables.
 TEST_F(HostWatcherTest, NamesAStatementBeforeAnAccessWithoutALine) {
@@ -292,21 +254,6 @@ TEST_F(HostWatcherTest, ReportsASecondThread) {
   EXPECT_EQ(report.accesses, 0U);
   EXPECT_TRUE(report.second_thread);
   EXPECT_EQ(report.unseen, std::vector<std::string>{});
-}
-
-TEST_F(HostWatcherTest, NotesAValueOfOneReplicaInAMerge) {
-  write(replica(1), 8, 8);
-  read(replica(0), 0, 1);
-  watcher_.begin_phase();
-  watcher_.enter({{AgentId::Kind::kMerge, 0}, 1}, nullptr);
-  watcher_.access(bytes_.data() + 8, 8, {.pc = bytes_.data()});
-  watcher_.access(bytes_.data() + 16, 8, {.pc = bytes_.data() + 1});
-  watcher_.leave();
-  const HostReport report = watcher_.stop();
-  ASSERT_EQ(report.single_writer_reads_in_merges.size(), 1U);
-  EXPECT_EQ(report.single_writer_reads_in_merges[0].first.actor, replica(1));
-  EXPECT_EQ(report.single_writer_reads_in_merges[0].bytes, 8U);
-  EXPECT_TRUE(report.conflicts.empty());
 }
 
 // A verb reads what replicas have passed. In a nested run the merge around is as before.
