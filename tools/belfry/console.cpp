@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace belfry::demo {
+namespace belfry::tool {
 namespace {
 
 constexpr std::string_view kBold = "\x1b[1m";
@@ -85,4 +85,4 @@ void Console::clear_progress() {
   progress_shown_ = false;
 }
 
-}  // namespace belfry::demo
+}  // namespace belfry::tool

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string_view>
 
-namespace belfry::demo {
+namespace belfry::tool {
 
 struct ConsoleOptions {
   bool colors = false;    ///< Of results.
@@ -55,4 +55,4 @@ class Console {
   bool progress_shown_ = false;
 };
 
-}  // namespace belfry::demo
+}  // namespace belfry::tool

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace belfry::demo::console_test {
+namespace belfry::tool::console_test {
 namespace {
 
 struct Printed {
@@ -73,4 +73,4 @@ TEST(Console, ColorsAreForVerdictsAndTitles) {
 }
 
 }  // namespace
-}  // namespace belfry::demo::console_test
+}  // namespace belfry::tool::console_test

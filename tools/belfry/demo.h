@@ -5,12 +5,16 @@
 #include "belfry/process_group.h"
 #include "console.h"
 #include "demo_backend.h"
+#include "exit_code.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace belfry::demo {
+
+using tool::Console;
+using tool::ExitCode;
 
 /// The options of `belfry demo`.
 struct DemoOptions {
@@ -28,14 +32,6 @@ struct DemoOptions {
   /// The file for the simulator's log of the training; empty: none. With a group, each process
   /// writes a file of its own, whose name ends in a point and the number of the process.
   std::string trace{};
-};
-
-/// The exit status of the tool.
-enum class ExitCode : int {
-  kGood = 0,
-  kMismatch = 1,     ///< Something was checked and found wrong.
-  kUsage = 2,        ///< Wrong flags, or a file with wrong contents.
-  kEnvironment = 3,  ///< A missing file or device, or an output without room.
 };
 
 /// Trains on the digits, compares each step with a single device, then shows the reference example,

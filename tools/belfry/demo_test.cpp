@@ -30,7 +30,7 @@ DemoOptions quick() {
   return options;
 }
 
-Said say(const DemoOptions& options, ConsoleOptions how = {}) {
+Said say(const DemoOptions& options, tool::ConsoleOptions how = {}) {
   std::ostringstream out;
   std::ostringstream notes;
   Console console(out, notes, how);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/error.h"
+#include "exit_code.h"
 
 #include <cstdint>
 #include <istream>
@@ -23,10 +23,7 @@ struct Digits {
   int count() const { return static_cast<int>(labels.size()); }
 };
 
-/// A file that is missing or unreadable.
-struct UnreadableFile : InvalidArgumentError {
-  using InvalidArgumentError::InvalidArgumentError;
-};
+using tool::UnreadableFile;
 
 /// The project's own images, wherever the process runs: an absolute path. Images for an installed
 /// program are below the prefix.

@@ -21,7 +21,7 @@ namespace {
 constexpr int kReplicas = 2;
 constexpr std::uint64_t kSeed = 7;
 
-void print_block(Console& console, const std::string& text) {
+void print_block(tool::Console& console, const std::string& text) {
   std::size_t begin = 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -62,7 +62,7 @@ std::string broken_step(Backend& backend) {
   return "no error";
 }
 
-void show_lessons(BackendKind kind, Console& console) {
+void show_lessons(BackendKind kind, tool::Console& console) {
   if (console.quiet()) return;
   const DemoBackend demo = make_demo_backend(kind, kReplicas, kSeed);
 

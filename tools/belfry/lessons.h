@@ -18,6 +18,6 @@ std::vector<int> reference_example(Backend& backend);
 std::string broken_step(Backend& backend);
 
 /// Prints the reference example, the mistake, and a timeline of the former.
-void show_lessons(BackendKind kind, Console& console);
+void show_lessons(BackendKind kind, tool::Console& console);
 
 }  // namespace belfry::demo

@@ -51,7 +51,7 @@ TEST(Lessons, TheReferenceExample) {
 // The page about the demo shows this file.
 TEST(Lessons, PrintWhatThePageShows) {
   std::ostringstream out;
-  Console console(out, out, {});
+  tool::Console console(out, out, {});
   show_lessons(BackendKind::kSim, console);
   std::ifstream expected(BELFRY_LESSONS_EXPECTED);
   std::ostringstream text;
