@@ -23,5 +23,6 @@ struct Command {
 };
 
 void add_demo(CLI::App& app, Command& command);
+void add_explain(CLI::App& app, Command& command);
 
 }  // namespace belfry::tool

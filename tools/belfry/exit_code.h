@@ -14,6 +14,11 @@ enum class ExitCode : int {
   kEnvironment = 3,  ///< A missing file or device, or an output without room.
 };
 
+/// Arguments that do not fit each other or their files.
+struct UsageError : InvalidArgumentError {
+  using InvalidArgumentError::InvalidArgumentError;
+};
+
 /// A file that is missing or unreadable.
 struct UnreadableFile : InvalidArgumentError {
   using InvalidArgumentError::InvalidArgumentError;

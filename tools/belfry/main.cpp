@@ -37,6 +37,9 @@ ExitCode run(const Command& command) {
   } catch (const UnreadableFile& error) {
     console.complain(std::string("belfry: ") + error.what());
     return ExitCode::kEnvironment;
+  } catch (const UsageError& error) {
+    console.complain(std::string("belfry: ") + error.what());
+    return ExitCode::kUsage;
   } catch (const Error& error) {
     console.complain(error);
     if (error.code() == ErrorCode::kFileFormat) return ExitCode::kUsage;
@@ -65,6 +68,7 @@ int main(int argc, char** argv) {
       "is missing, or the output cannot be written.");
   Command command{.argc = argc, .argv = argv};
   add_demo(app, command);
+  add_explain(app, command);
   try {
     require_known(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

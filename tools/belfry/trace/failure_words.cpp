@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trace/failure_words.h"
+
+#include "trace/step_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+namespace belfry::tool {
+namespace {
+
+std::string words_of(const TraceFailure& failure) {
+  std::string text = failure.text.starts_with(failure.code) ? "" : failure.code + " ";
+  text += failure.text;
+  while (text.ends_with('\n')) text.pop_back();
+  for (std::size_t i = 0; i < failure.replicas.size(); ++i) {
+    const std::string line = i < failure.lines.size() ? failure.lines[i] : "";
+    // The text of a report names the replicas itself.
+    if (line.empty() || failure.text.find(line) != std::string::npos) continue;
+    text += fmt::format("\n  replica {}  {}", failure.replicas[i], line);
+  }
+  if (!failure.hint.empty() && failure.text.find(failure.hint) == std::string::npos) {
+    text += "\n  hint: " + failure.hint;
+  }
+  if (!failure.code.empty()) text += "\n  more: belfry explain-error " + failure.code;
+  return text;
+}
+
+std::string text_in(const JsonValue& object, std::string_view name) {
+  const JsonValue* const member = object.member(name);
+  return member == nullptr ? "" : member->text;
+}
+
+// `R1 of run 1: copy in S4 writes, train.cpp:5`.
+std::string side_of(const JsonValue& race, std::string_view name) {
+  const JsonValue* const side = race.member(name);
+  if (side == nullptr) return "";
+  const std::string place = text_in(*side, "place");
+  return fmt::format("\n    {}: {} {}{}", text_in(*side, "agent"), text_in(*side, "operation"),
+                     text_in(*side, "writes") == "true" ? "writes" : "reads",
+                     place.empty() ? "" : " at " + place);
+}
+
+std::string words_of_verdict(const JsonValue& verdict) {
+  const std::string level = text_in(verdict, "level");
+  const std::string runs = text_in(verdict, "schedules");
+  std::string text = fmt::format(
+      "verdict {} after {} schedules: {}", level, runs,
+      level == "RACY" ? "two accesses have no order" : "the outcome depends on the schedule");
+  if (const JsonValue* const races = verdict.member("races")) {
+    for (const JsonValue& race : races->parts) {
+      text += "\n  race on " + text_in(race, "subject") + side_of(race, "first") +
+              side_of(race, "second");
+      if (const std::string missing = text_in(race, "missing"); !missing.empty()) {
+        text += "\n    " + missing;
+      }
+    }
+  }
+  if (const JsonValue* const outcomes = verdict.member("outcomes")) {
+    for (const JsonValue& outcome : outcomes->parts) {
+      text += fmt::format("\n  outcome {}, replayed by {}", text_in(outcome, "outcome"),
+                          text_in(outcome, "token"));
+    }
+  }
+  if (const std::string difference = text_in(verdict, "difference"); !difference.empty()) {
+    text += "\n  " + difference;
+  }
+  return text;
+}
+
+// The last step of each replica.
+std::string places_of(const Trace& trace) {
+  std::map<int, const TraceStep*> last;
+  for (const TraceStep& step : trace.steps) {
+    const TraceAgent& agent = trace.agent_of(step);
+    if (agent.kind == TraceAgent::Kind::kReplica && !step.bookkeeping) last[step.agent] = &step;
+  }
+  std::string text;
+  for (const auto& [agent, step] : last) {
+    const bool ended = step->kind == StepKind::kEnd;
+    const bool waits = step->kind == StepKind::kArrive;
+    text += fmt::format("\n  step {}: {}{}", step->step, step_words(trace, *step),
+                        ended ? ", and has no further step" : (waits ? ", where it waits" : ""));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> failure_lines(const TraceJob& job) {
+  std::vector<std::string> texts;
+  for (const Trace& trace : job.processes) {
+    const std::string owner =
+        job.processes.size() > 1 ? fmt::format("process {}: ", trace.process) : "";
+    const std::size_t before = texts.size();
+    if (trace.failure.has_value()) texts.push_back(owner + words_of(*trace.failure));
+    if (trace.verdict.has_value()) {
+      const std::string level = text_in(*trace.verdict, "level");
+      if (level == "RACY" || level == "REFUTED") {
+        texts.push_back(owner + words_of_verdict(*trace.verdict));
+      }
+    }
+    for (const TraceStep& step : trace.steps) {
+      if (!step.failed || (trace.failure.has_value() && step.failure.has_value())) continue;
+      texts.push_back(fmt::format("{}step {}: {}", owner, step.step, step_words(trace, step)));
+      break;  // Later failures follow from the first.
+    }
+    const bool stands = texts.size() > before || !trace.ended;
+    const bool whole = static_cast<std::int64_t>(trace.steps.size()) == trace.total;
+    const std::string places = stands && whole ? places_of(trace) : "";
+    if (!places.empty()) texts.push_back(owner + "the last step of each replica" + places);
+  }
+  return texts;
+}
+
+}  // namespace belfry::tool

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/json_value.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry::tool {
+
+/// A line of a file. An error has the form `file:line:column: what`.
+struct LinePlace {
+  const std::string& file;
+  std::int64_t number = 0;
+  std::string_view text;
+
+  /// Throws InvalidArgumentError (kFileFormat) for a column, from 1.
+  [[noreturn]] void fail_at(std::size_t column, const std::string& what) const;
+  /// The same for the first member of the name.
+  [[noreturn]] void fail(std::string_view member, const std::string& what) const;
+};
+
+/// The members of an object, with checks of their types. Throws: as LinePlace.
+class LineMembers {
+ public:
+  LineMembers(const JsonValue& object, const LinePlace& place) : object_(object), place_(place) {}
+
+  bool has(std::string_view name) const { return object_.member(name) != nullptr; }
+  /// A whole number from 0 on; without the member `absent`, or an error if `absent` is -2.
+  std::int64_t number(std::string_view name, std::int64_t absent = kRequired) const;
+  /// Empty without the member.
+  std::string text(std::string_view name) const;
+  /// False without the member.
+  bool flag(std::string_view name) const;
+  std::vector<std::int64_t> numbers(std::string_view name) const;
+  std::vector<std::string> texts(std::string_view name) const;
+  /// Numbers, booleans and strings, as in the source.
+  std::vector<std::string> elements(std::string_view name) const;
+  /// The elements of a list of objects; empty without the member.
+  std::vector<LineMembers> objects(std::string_view name) const;
+  const JsonValue& object() const { return object_; }
+
+ private:
+  static constexpr std::int64_t kRequired = -2;
+
+  const JsonValue* list(std::string_view name) const;
+
+  const JsonValue& object_;
+  const LinePlace& place_;
+};
+
+}  // namespace belfry::tool

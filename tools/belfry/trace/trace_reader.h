@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trace/trace.h"
+
+#include <cstdint>
+#include <functional>
+#include <istream>
+#include <string>
+
+namespace belfry::tool {
+
+struct TraceReading {
+  /// Steps with the result false are not kept, and take no memory. Null: all are kept.
+  std::function<bool(const TraceStep&)> keep{};
+  /// Called now and then with the number of steps so far.
+  std::function<void(std::int64_t)> progress{};
+};
+
+/// Reads a trace line by line. A last line without an end that is no JSON is left out, with a note.
+/// Unknown members, kinds of steps and lines are passed over.
+/// Throws: InvalidArgumentError (kFileFormat) with file, line and column, and what was expected.
+Trace parse_trace(std::istream& in, const std::string& name, const TraceReading& how = {});
+/// The same for a file. Throws: UnreadableFile.
+Trace read_trace(const std::string& path, const TraceReading& how = {});
+
+}  // namespace belfry::tool

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trace/variable_states.h"
+
+#include "trace/json_object.h"
+#include "trace/step_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace belfry::tool {
+namespace {
+
+bool is_mirrored(const Trace& trace, std::int64_t variable) {
+  const auto known = trace.variables.find(variable);
+  return known != trace.variables.end() && known->second.kind == "mirrored";
+}
+
+}  // namespace
+
+const TraceStep* VariableStates::add(const JobStep& at) {
+  const TraceStep& step = job_.step(at);
+  const bool made = step.kind == StepKind::kVariableMade && !step.writes.empty();
+  if ((step.kind != StepKind::kVariableWrite && !made) || step.variable < 0) return nullptr;
+  const auto [place, added] = last_.try_emplace({at.process, step.variable, step.agent}, at);
+  if (added) return nullptr;
+  const TraceStep* const before = &job_.step(place->second);
+  place->second = at;
+  return before;
+}
+
+std::vector<std::string> VariableStates::lines() const {
+  std::vector<std::string> lines;
+  for (auto first = last_.begin(); first != last_.end();) {
+    const auto same = [&first](const auto& entry) {
+      return entry.first.variable == first->first.variable &&
+             entry.first.process == first->first.process;
+    };
+    const auto end = std::find_if_not(first, last_.end(), same);
+    const TraceStep& one = job_.step(first->second);
+    const Trace& trace = job_.trace_of(first->second);
+    const bool equal = std::all_of(first, end, [&](const auto& entry) {
+      return !differ(job_.step(entry.second).writes, one.writes);
+    });
+    const std::string name = trace.variable_of(one);
+    if (!equal && is_mirrored(trace, one.variable)) {
+      lines.push_back(name + ": DIFFERS, though it is mirrored (SEM-11)");
+    }
+    for (auto entry = first; entry != end; ++entry) {
+      const TraceStep& step = job_.step(entry->second);
+      const bool all = equal && std::next(first) != end;
+      lines.push_back(fmt::format("{} of {}: {}{}, written in step {}", name,
+                                  all ? "each replica" : agent_words(trace, step.agent),
+                                  to_string(step.writes),
+                                  step.version < 0 ? "" : fmt::format(", version {}", step.version),
+                                  job_.number_of(entry->second)));
+      if (all) break;
+    }
+    first = end;
+  }
+  return lines;
+}
+
+std::vector<std::string> VariableStates::json() const {
+  std::vector<std::string> components;
+  for (const auto& [key, at] : last_) {
+    const TraceStep& step = job_.step(at);
+    components.push_back(JsonObject()
+                             .text("variable", job_.trace_of(at).variable_of(step))
+                             .text("agent", agent_words(job_.trace_of(at), step.agent))
+                             .number("version", step.version)
+                             .text("value", to_string(step.writes))
+                             .text("step", job_.number_of(at))
+                             .str());
+  }
+  return components;
+}
+
+}  // namespace belfry::tool
