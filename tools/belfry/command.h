@@ -23,6 +23,9 @@ struct Command {
 };
 
 void add_demo(CLI::App& app, Command& command);
+void add_diff(CLI::App& app, Command& command);
 void add_explain(CLI::App& app, Command& command);
+void add_explain_error(CLI::App& app, Command& command);
+void add_export(CLI::App& app, Command& command);
 
 }  // namespace belfry::tool

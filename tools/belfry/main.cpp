@@ -69,6 +69,9 @@ int main(int argc, char** argv) {
   Command command{.argc = argc, .argv = argv};
   add_demo(app, command);
   add_explain(app, command);
+  add_diff(app, command);
+  add_export(app, command);
+  add_explain_error(app, command);
   try {
     require_known(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

@@ -18,15 +18,15 @@ std::string words_of(const TraceFailure& failure) {
   std::string text = failure.text.starts_with(failure.code) ? "" : failure.code + " ";
   text += failure.text;
   while (text.ends_with('\n')) text.pop_back();
+  const auto at = [](const std::vector<std::string>& texts, std::size_t i) {
+    return i < texts.size() ? "  " + texts[i] : "";
+  };
   for (std::size_t i = 0; i < failure.replicas.size(); ++i) {
-    const std::string line = i < failure.lines.size() ? failure.lines[i] : "";
-    // The text of a report names the replicas itself.
-    if (line.empty() || failure.text.find(line) != std::string::npos) continue;
-    text += fmt::format("\n  replica {}  {}", failure.replicas[i], line);
+    text += fmt::format("\n  replica {}{}{}", failure.replicas[i], at(failure.lines, i),
+                        at(failure.parts, i));
   }
-  if (!failure.hint.empty() && failure.text.find(failure.hint) == std::string::npos) {
-    text += "\n  hint: " + failure.hint;
-  }
+  if (failure.replicas.empty() && !failure.lines.empty()) text += "\n  at " + failure.lines.front();
+  if (!failure.hint.empty()) text += "\n  hint: " + failure.hint;
   if (!failure.code.empty()) text += "\n  more: belfry explain-error " + failure.code;
   return text;
 }

@@ -11,7 +11,7 @@ namespace belfry::tool {
 
 /// A text for each failure and each verdict about a mistake: a sentence, then lines behind two
 /// blanks. After a failure, or without an end, the last text has the place of each replica. A trace
-/// with steps left out lacks these places.
+/// with steps left out has no places.
 std::vector<std::string> failure_lines(const TraceJob& job);
 
 }  // namespace belfry::tool

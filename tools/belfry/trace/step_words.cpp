@@ -31,7 +31,7 @@ std::string operands_of(const TraceStep& step) {
   return text;
 }
 
-// The steps before the execution of work: the enqueueing, then the others.
+// The steps before the execution of work: the enqueueing, then further steps.
 std::string waits_of(const Trace& trace, const TraceStep& step) {
   std::string enqueued;
   std::vector<std::int64_t> others;
@@ -214,9 +214,11 @@ StepRule rule_of(const Trace& trace, const TraceStep& step) {
     case StepKind::kVariableRead:
     case StepKind::kVariableWrite: {
       const auto known = trace.variables.find(step.variable);
-      const bool local = known != trace.variables.end() && known->second.kind == "replica_local";
-      if (local) return {"SEM-52", "the components of a replica-local variable are independent"};
-      return {"SEM-11", "the components of a mirrored variable are always equal"};
+      if (known == trace.variables.end() || known->second.kind.empty()) return {};
+      if (known->second.kind == "mirrored") {
+        return {"SEM-11", "the components of a mirrored variable are always equal"};
+      }
+      return {"SEM-52", "the components of a replica-local variable are independent"};
     }
     case StepKind::kEnqueue:
       return {"SEM-72",

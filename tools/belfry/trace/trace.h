@@ -33,7 +33,7 @@ struct TraceVariable {
   std::vector<std::int64_t> shape{};
 };
 
-/// What one process of a job wrote: `docs/trace.md` has the format.
+/// The trace of a process: `docs/trace.md` has the format.
 struct Trace {
   std::string file{};
   std::string backend{};

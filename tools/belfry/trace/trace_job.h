@@ -19,11 +19,11 @@ struct JobStep {
   auto operator<=>(const JobStep&) const = default;
 };
 
-/// The traces of the processes of one job.
+/// The traces of the processes of a job.
 struct TraceJob {
   std::vector<Trace> processes{};
   /// All steps. Processes have no common clock: the steps between two merges, or calls of the
-  /// group, stand process after process, and merges of the same number follow each other.
+  /// group, stand process after process; merges of the same number are neighbours.
   std::vector<JobStep> order{};
 
   const Trace& trace_of(const JobStep& at) const { return processes[at.process]; }

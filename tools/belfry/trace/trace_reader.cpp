@@ -61,8 +61,9 @@ class Lines {
 TraceFailure failure_of(const LineMembers& members) {
   return {.code = members.text("code"),
           .text = members.text("text"),
-          .replicas = members.numbers("replicas"),
+          .replicas = members.elements("replicas"),
           .lines = members.texts("lines"),
+          .parts = members.texts("parts"),
           .hint = members.text("hint")};
 }
 
@@ -75,7 +76,8 @@ std::vector<TraceValue> values_of(const LineMembers& members, std::string_view l
                       .count = value.number("count", 1),
                       .digest = value.text("digest"),
                       .buffer = value.number("buffer", -1),
-                      .leaf = value.text("leaf")});
+                      .leaf = value.text("leaf"),
+                      .text = value.text("text")});
   }
   return values;
 }

@@ -14,13 +14,13 @@ namespace belfry::tool {
 struct TraceReading {
   /// Steps with the result false are not kept, and take no memory. Null: all are kept.
   std::function<bool(const TraceStep&)> keep{};
-  /// Called now and then with the number of steps so far.
+  /// Called now and then with the number of steps.
   std::function<void(std::int64_t)> progress{};
 };
 
-/// Reads a trace line by line. A last line without an end that is no JSON is left out, with a note.
+/// Reads a trace line by line. A torn last line is left out, with a note.
 /// Unknown members, kinds of steps and lines are passed over.
-/// Throws: InvalidArgumentError (kFileFormat) with file, line and column, and what was expected.
+/// Throws: InvalidArgumentError (kFileFormat) with file, line, column and the expectation.
 Trace parse_trace(std::istream& in, const std::string& name, const TraceReading& how = {});
 /// The same for a file. Throws: UnreadableFile.
 Trace read_trace(const std::string& path, const TraceReading& how = {});

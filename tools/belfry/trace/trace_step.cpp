@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 22> kNames = {
 bool differ(const TraceValue& one, const TraceValue& other) {
   if (one.type != other.type || one.shape != other.shape || one.count != other.count) return true;
   if (!one.digest.empty() && !other.digest.empty()) return one.digest != other.digest;
+  if (!one.text.empty() && !other.text.empty()) return one.text != other.text;
   return !one.first.empty() && !other.first.empty() && one.first != other.first;
 }
 
@@ -38,6 +39,7 @@ bool differ(const std::vector<TraceValue>& some, const std::vector<TraceValue>& 
 
 std::string to_string(const TraceValue& value) {
   const std::string leaf = value.leaf.empty() ? "" : value.leaf + " ";
+  if (value.first.empty() && !value.text.empty()) return leaf + value.text;
   if (value.first.empty()) {
     const bool empty = value.count == 0 && value.known();
     return fmt::format("{}{}[{}]{}", leaf, value.type.empty() ? "value" : value.type,

@@ -10,16 +10,17 @@
 
 namespace belfry::tool {
 
-/// A mistake that ended a run or a program.
+/// The failure of a run or a program.
 struct TraceFailure {
   std::string code{};  ///< `BF-012`; empty for an exception of the user.
   std::string text{};
-  std::vector<std::int64_t> replicas{};
-  std::vector<std::string> lines{};  ///< As many as replicas, or fewer.
+  std::vector<std::string> replicas{};  ///< Numbers; -1: a whole process.
+  std::vector<std::string> lines{};     ///< Of the replicas, or of the failed call.
+  std::vector<std::string> parts{};     ///< Of the replicas: `waits in merge_call #1`.
   std::string hint{};
 };
 
-/// A value that a step reads, writes, brings or gets.
+/// An operand or result of a step.
 struct TraceValue {
   std::string type{};
   std::vector<std::int64_t> shape{};
@@ -28,9 +29,10 @@ struct TraceValue {
   std::string digest{};
   std::int64_t buffer = -1;
   std::string leaf{};  ///< The path in a nest.
+  std::string text{};  ///< Of a type of the program.
 
   /// Whether the contents are known.
-  bool known() const { return !first.empty() || !digest.empty(); }
+  bool known() const { return !first.empty() || !digest.empty() || !text.empty(); }
 };
 
 /// Whether two values are known to differ in type, shape or contents.
@@ -68,7 +70,7 @@ enum class StepKind : std::uint8_t {
   kOther,  ///< Of a later version.
 };
 
-/// The kind with this name in a trace.
+/// The kind with the name in a trace.
 StepKind step_kind(std::string_view name);
 
 /// A step of an agent. A number is -1, and a text empty, if the step has none.

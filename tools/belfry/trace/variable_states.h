@@ -17,10 +17,10 @@ class VariableStates {
  public:
   explicit VariableStates(const TraceJob& job) : job_(job) {}
 
-  /// Returns the write before, or null. Steps that write no variable change nothing.
+  /// Returns the write before, or null. Steps without a write change nothing.
   const TraceStep* add(const JobStep& at);
-  /// A line for each variable: `weight: [1] everywhere, version 2`; components that differ have a
-  /// line each. Of mirrored variables that differ it says that they should not.
+  /// A line for each variable: `weight: [1] everywhere, version 2`; different components have a
+  /// line each, and a line of warning if the variable is mirrored.
   std::vector<std::string> lines() const;
   /// The same as objects of JSON, one for each component.
   std::vector<std::string> json() const;

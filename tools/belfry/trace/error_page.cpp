@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trace/error_page.h"
+
+#include "belfry/error.h"
+#include "trace/json_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <sstream>
+
+namespace belfry::tool {
+
+extern const char* const kErrorPage;  // The text of docs/errors.md.
+
+namespace {
+
+// Without the blank lines around.
+std::string trimmed(std::string text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+    text.pop_back();
+  }
+  text.erase(0, std::min(text.find_first_not_of("\n "), text.size()));
+  return text;
+}
+
+// A line of a page without links, emphasis and marks of code.
+std::string plain(const std::string& line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const std::size_t end = line.find("](", i);
+    if (line[i] == '[' && end != std::string::npos) {
+      const std::size_t closed = line.find(')', end);
+      text += line.substr(i + 1, end - i - 1);
+      i = std::min(closed, line.size() - 1);
+    } else if (line[i] != '`' && line[i] != '*') {
+      text += line[i];
+    }
+  }
+  return text;
+}
+
+// Reads the lines of a section into parts.
+class SectionReader {
+ public:
+  explicit SectionReader(ErrorSection& section) : section_(section), part_(&section.meaning) {}
+
+  void add(const std::string& line) {
+    if (line.starts_with("```")) {
+      in_example_ = !in_example_;
+      return;
+    }
+    if (in_example_) {
+      section_.example += line + "\n";
+      return;
+    }
+    if (line.starts_with("<!--")) return;
+    constexpr std::string_view kCause = "*Typical cause.* ";
+    constexpr std::string_view kRemedy = "*Remedy.* ";
+    std::string rest = line;
+    if (line.starts_with(kCause)) {
+      part_ = &section_.cause;
+      rest.erase(0, kCause.size());
+    } else if (line.starts_with(kRemedy)) {
+      part_ = &section_.remedy;
+      rest.erase(0, kRemedy.size());
+    }
+    *part_ += plain(rest) + "\n";
+  }
+
+  void end() {
+    for (std::string* const part :
+         {&section_.meaning, &section_.cause, &section_.example, &section_.remedy}) {
+      *part = trimmed(*part);
+    }
+  }
+
+ private:
+  ErrorSection& section_;
+  std::string* part_;
+  bool in_example_ = false;
+};
+
+std::string json_of(const ErrorSection& section) {
+  return JsonObject()
+      .text("code", section.code)
+      .text("name", section.name)
+      .text("meaning", section.meaning)
+      .text("cause", section.cause)
+      .text("example", section.example)
+      .text("remedy", section.remedy)
+      .str();
+}
+
+std::string indented(const std::string& text) {
+  std::string lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines += (line.empty() ? "" : "  ") + line + "\n";
+  if (!lines.empty()) lines.pop_back();
+  return lines;
+}
+
+void print(const ErrorSection& section, Console& console) {
+  console.result(section.code + " " + section.name);
+  console.result("\n" + indented(section.meaning));
+  const std::pair<const char*, const std::string&> parts[] = {{"Typical cause", section.cause},
+                                                              {"Example", section.example},
+                                                              {"What to do", section.remedy}};
+  for (const auto& [title, text] : parts) {
+    if (text.empty()) continue;
+    console.heading(title);
+    console.result(indented(text));
+  }
+}
+
+}  // namespace
+
+std::vector<ErrorSection> error_sections() {
+  std::vector<ErrorSection> sections;
+  std::istringstream in{std::string(kErrorPage)};
+  std::optional<SectionReader> reader;
+  for (std::string line; std::getline(in, line);) {
+    const bool heading = line.starts_with("#");
+    if (heading && reader.has_value()) {
+      reader->end();
+      reader.reset();
+    }
+    if (line.starts_with("### BF-")) {
+      const std::size_t blank = line.find(' ', 4);
+      sections.push_back({.code = line.substr(4, blank - 4), .name = line.substr(blank + 1)});
+      reader.emplace(sections.back());
+    } else if (!heading && reader.has_value()) {
+      reader->add(line);
+    }
+  }
+  if (reader.has_value()) reader->end();
+  return sections;
+}
+
+std::optional<ErrorSection> find_error(std::string_view code) {
+  std::string digits(code);
+  for (const std::string_view prefix : {"BF-", "bf-"}) {
+    if (code.starts_with(prefix)) digits.erase(0, prefix.size());
+  }
+  if (digits.size() < 3) digits.insert(0, 3 - digits.size(), '0');
+  for (ErrorSection& section : error_sections()) {
+    if (section.code == "BF-" + digits || section.name == code) return std::move(section);
+  }
+  return std::nullopt;
+}
+
+ExitCode explain_error(const ExplainErrorOptions& options, Console& console) {
+  std::vector<ErrorSection> shown;
+  if (options.code.empty()) {
+    shown = error_sections();
+  } else if (auto section = find_error(options.code)) {
+    shown.push_back(std::move(*section));
+  } else {
+    throw UsageError(ErrorCode::kInvalidArgument, "there is no error " + options.code,
+                     "belfry explain-error without a code lists all");
+  }
+  if (options.json) {
+    std::vector<std::string> objects;
+    for (const ErrorSection& section : shown) objects.push_back(json_of(section));
+    console.result(JsonObject()
+                       .number("belfry_tool", 1)
+                       .text("command", "explain-error")
+                       .list("errors", objects)
+                       .str());
+  } else if (options.code.empty()) {
+    for (const ErrorSection& section : shown) {
+      std::string meaning = section.meaning;
+      std::replace(meaning.begin(), meaning.end(), '\n', ' ');
+      console.result(fmt::format("{}  {:<18} {}", section.code, section.name,
+                                 meaning.substr(0, meaning.find(". ") + 1)));
+    }
+  } else {
+    print(shown.front(), console);
+  }
+  return ExitCode::kGood;
+}
+
+}  // namespace belfry::tool
