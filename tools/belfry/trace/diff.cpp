@@ -279,10 +279,12 @@ ExitCode diff(const DiffOptions& options, Console& console) {
   how.progress = [&console](std::int64_t steps) {
     console.progress(fmt::format("{} steps read", steps));
   };
-  const Trace a = read_trace(options.a, how);
-  const Trace b = read_trace(options.b, how);
+  return diff_traces(read_trace(options.a, how), read_trace(options.b, how), options.json, console);
+}
+
+ExitCode diff_traces(const Trace& a, const Trace& b, bool json, Console& console) {
   const Difference difference(a, b);
-  if (options.json) {
+  if (json) {
     console.result(difference.json());
   } else {
     difference.print(console);

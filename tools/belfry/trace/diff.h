@@ -9,6 +9,8 @@
 
 namespace belfry::tool {
 
+struct Trace;
+
 struct DiffOptions {
   std::string a{};  ///< The files.
   std::string b{};
@@ -18,5 +20,7 @@ struct DiffOptions {
 /// Tells where two runs part, and the first cause. Runs with unequal numbers of replicas are
 /// compared by results. Returns kMismatch if the runs differ. Throws: as read_trace.
 ExitCode diff(const DiffOptions& options, Console& console);
+/// The same for traces in memory.
+ExitCode diff_traces(const Trace& a, const Trace& b, bool json, Console& console);
 
 }  // namespace belfry::tool

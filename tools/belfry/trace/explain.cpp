@@ -279,7 +279,10 @@ ExitCode explain(const ExplainOptions& options, Console& console) {
   how.progress = [&console](std::int64_t steps) {
     console.progress(fmt::format("{} steps read", steps));
   };
-  const TraceJob job = read_job(options.files, how);
+  return explain_job(read_job(options.files, how), options, console);
+}
+
+ExitCode explain_job(const TraceJob& job, const ExplainOptions& options, Console& console) {
   Explanation explanation(job, options);
   if (options.json) {
     console.result(explanation.json());

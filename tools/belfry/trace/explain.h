@@ -10,6 +10,8 @@
 
 namespace belfry::tool {
 
+struct TraceJob;
+
 struct ExplainOptions {
   std::vector<std::string> files{};  ///< One of each process of a job.
   std::string replica{};             ///< A number, or the id of an agent; empty: all.
@@ -23,5 +25,7 @@ struct ExplainOptions {
 /// Returns kMismatch if the program failed. Throws: UsageError for an
 /// unknown replica, variable or step; as read_job.
 ExitCode explain(const ExplainOptions& options, Console& console);
+/// The same for traces in memory.
+ExitCode explain_job(const TraceJob& job, const ExplainOptions& options, Console& console);
 
 }  // namespace belfry::tool

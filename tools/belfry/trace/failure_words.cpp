@@ -19,7 +19,7 @@ std::string words_of(const TraceFailure& failure) {
   text += failure.text;
   while (text.ends_with('\n')) text.pop_back();
   const auto at = [](const std::vector<std::string>& texts, std::size_t i) {
-    return i < texts.size() ? "  " + texts[i] : "";
+    return i < texts.size() && !texts[i].empty() ? "  " + texts[i] : "";
   };
   for (std::size_t i = 0; i < failure.replicas.size(); ++i) {
     text += fmt::format("\n  replica {}{}{}", failure.replicas[i], at(failure.lines, i),

@@ -53,8 +53,7 @@ std::string merge_number(const TraceStep& step) {
 
 std::string of_variable(const Trace& trace, const TraceStep& step, const TraceStep* before) {
   const std::string name = trace.variable_of(step);
-  const std::string version =
-      step.version < 0 ? "" : fmt::format(", version {} of its component", step.version);
+  const std::string version = step.version < 0 ? "" : fmt::format(", version {}", step.version);
   if (step.kind == StepKind::kVariableRead) {
     const std::string values = step.reads.empty() ? to_string(step.writes) : to_string(step.reads);
     return "reads " + name + at(step) + (values.empty() ? "" : ": " + values) + version;

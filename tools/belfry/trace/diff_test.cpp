@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trace/diff.h"
+
+#include "trace/first_causes.h"
+#include "trace/result_differences.h"
+#include "trace/step_differences.h"
+#include "trace/testing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+namespace belfry::tool::diff_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+struct Said {
+  ExitCode code;
+  std::string text;
+};
+
+Said said_of(const Trace& a, const Trace& b, bool json = false) {
+  std::ostringstream out;
+  Console console(out, out, {});
+  const ExitCode code = diff_traces(a, b, json, console);
+  return {code, out.str()};
+}
+
+Said diff_of(const std::string& a, const std::string& b) {
+  return said_of(trace_of(begin_of_trace() + a + kEndOfTrace, "a"),
+                 trace_of(begin_of_trace() + b + kEndOfTrace, "b"));
+}
+
+std::string replaced(std::string text, const std::string& old, const std::string& now) {
+  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at)) {
+    text.replace(at, old.size(), now);
+    at += now.size();
+  }
+  return text;
+}
+
+// Replica 1 enqueues a kernel and brings the result, which is known only after the work.
+const std::string kStep =
+    R"({"step":0,"kind":"enqueue","agent":"R1","name":"scale","stream":"S1","line":"t.cpp:4"}
+{"step":1,"kind":"arrive","agent":"R1","run":1,"round":1,"name":"merge_call","line":"t.cpp:5",)"
+    R"("brings":[{"type":"float32","shape":[2],"count":2,"first":[2,4],"buffer":9}]}
+{"step":2,"kind":"arrive","agent":"R0","run":1,"round":1,"name":"merge_call","line":"t.cpp:5",)"
+    R"("brings":[{"type":"float32","shape":[2],"count":2,"first":[1,2]}]}
+{"step":3,"kind":"merge","agent":"M0","run":1,"round":1,"name":"merge_call","after":[1,2]}
+{"step":4,"kind":"resume","agent":"R0","run":1,"round":1,"after":[3],)"
+    R"("gets":[{"type":"float32","shape":[2],"count":2,"first":[3,6]}]}
+{"step":5,"kind":"execute","agent":"S1","name":"scale","line":"t.cpp:4","after":[0],)"
+    R"("reads":[{"type":"float32","shape":[2],"count":2,"first":[1,2],"buffer":8}],)"
+    R"("writes":[{"type":"float32","shape":[2],"count":2,"first":[2,4],"buffer":9}]}
+)";
+
+TEST(Diff, FindsTheOperationBehindTheValues) {
+  // The kernel of B triples: the replica brings [3, 6], and the sum is [4, 8].
+  const std::string other = replaced(replaced(kStep, "[3,6]", "[4,8]"), "[2,4]", "[3,6]");
+  const Said said = diff_of(kStep, other);
+  EXPECT_EQ(said.code, ExitCode::kMismatch);
+  EXPECT_THAT(said.text,
+              HasSubstr("[WRONG] the runs part: other values at scale at t.cpp:4, replica 1\n"
+                        "  A step 5: compute of replica 1 executes scale at t.cpp:4, enqueued in "
+                        "step 0: reads [1, 2], writes [2, 4]\n"
+                        "  B step 5: compute of replica 1 executes scale at t.cpp:4, enqueued in "
+                        "step 0: reads [1, 2], writes [3, 6]\n"
+                        "  both read the same, so that the operation itself differs: look at "
+                        "t.cpp:4; each shown element of B is 1.5 times that of A\n"
+                        "\nWhat follows\n  A step 1: "));
+  EXPECT_THAT(said.text, Not(HasSubstr("do not follow")));
+}
+
+TEST(Diff, FindsAReplicaThatBringsAnotherValue) {
+  const Said said = diff_of(kStep, replaced(kStep, R"("first":[1,2]}]})", R"("first":[1,7]}]})"));
+  EXPECT_THAT(said.text, AllOf(HasSubstr("other values at merge_call at t.cpp:5, replica 0\n"),
+                               HasSubstr("look at what the replica computes before t.cpp:5")));
+}
+
+TEST(Diff, FindsAStepThatOneRunLacks) {
+  const std::string without = kStep.substr(kStep.find('\n') + 1);
+  const std::string other = replaced(without, R"(,"after":[0])", "");
+  EXPECT_THAT(diff_of(kStep, other).text,
+              AllOf(HasSubstr("the runs part: a step of A alone: scale at t.cpp:4, replica 1\n"),
+                    HasSubstr("B has no such step")));
+  EXPECT_THAT(diff_of(other, kStep).text, HasSubstr("a step of B alone: scale at t.cpp:4"));
+  const std::string mean = replaced(kStep, R"("name":"scale",)", R"("name":"scale","op":"mean",)");
+  EXPECT_THAT(diff_of(kStep, mean).text,
+              HasSubstr("another step than scale at t.cpp:4, replica 1"));
+}
+
+TEST(Diff, DoesNotMindTheOrderOfAgentsOrLines) {
+  const Said same = diff_of(kStep, kStep);
+  EXPECT_EQ(same.code, ExitCode::kGood);
+  EXPECT_THAT(same.text, HasSubstr("[ok]    each agent does the same in A and B\n"));
+  // Replica 0 arrives first in B.
+  std::string order = replaced(kStep, R"("step":2)", R"("step":X)");
+  const std::size_t begin = order.find(R"({"step":X)");
+  const std::string line = order.substr(begin, order.find('\n', begin) + 1 - begin);
+  order.erase(begin, line.size());
+  order = replaced(line, "X", "0") +
+          replaced(
+              replaced(replaced(order, R"("step":1)", R"("step":2)"), R"("step":0)", R"("step":1)"),
+              R"("after":[0])", R"("after":[1])");
+  EXPECT_THAT(diff_of(kStep, replaced(order, R"("after":[1,2])", R"("after":[2,0])")).text,
+              HasSubstr("[ok]"));
+  const Said moved = diff_of(kStep, replaced(kStep, "t.cpp:5", "t.cpp:6"));
+  EXPECT_EQ(moved.code, ExitCode::kGood);
+  EXPECT_THAT(moved.text, HasSubstr("2 equal steps have other lines: the first is merge_call at "
+                                    "t.cpp:5 in A, merge_call at t.cpp:6 in B"));
+}
+
+TEST(Diff, LeavesOutStreamsOfAnotherBackend) {
+  const std::string begin = replaced(begin_of_trace(), "\"sim\"", "\"cuda\"");
+  const std::string no_work = kStep.substr(0, kStep.find(R"({"step":5)"));
+  const Said said = said_of(trace_of(begin_of_trace() + kStep + kEndOfTrace),
+                            trace_of(begin + no_work + kEndOfTrace));
+  EXPECT_EQ(said.code, ExitCode::kGood);
+  EXPECT_THAT(said.text,
+              HasSubstr("the steps of streams were not compared: A ran on sim, B on cuda"));
+}
+
+TEST(Diff, ComparesTheResultsOfOneReplicaAndOfSeveral) {
+  // On one replica the merge gives 3, or what rounding makes of it.
+  const auto one = [](const std::string& result) {
+    return trace_of(replaced(begin_of_trace(), R"("replicas":2)", R"("replicas":1)") +
+                    R"({"step":0,"kind":"arrive","agent":"R0","run":1,"round":1,)"
+                    R"("brings":[{"type":"float32","shape":[],"count":1,"first":[3]}]}
+{"step":1,"kind":"resume","agent":"R0","run":1,"round":1,"name":"all_reduce","line":"t.cpp:8",)"
+                    R"("gets":[{"type":"float32","shape":[],"count":1,"first":[)" +
+                    result +
+                    R"(]}]})"
+                    "\n" +
+                    kEndOfTrace);
+  };
+  const auto two = [](const std::string& result) {
+    return trace_of(
+        begin_of_trace() +
+        replaced(R"({"step":0,"kind":"arrive","agent":"R0","run":1,)"
+                 R"("round":1,"brings":[{"type":"float32","shape":[],"count":1,"first":[1]}]}
+{"step":1,"kind":"arrive","agent":"R1","run":1,"round":1,)"
+                 R"("brings":[{"type":"float32","shape":[],"count":1,"first":[2]}]}
+{"step":2,"kind":"resume","agent":"R0","run":1,"round":1,"name":"all_reduce","line":"t.cpp:8",)"
+                 R"("gets":[{"type":"float32","shape":[],"count":1,"first":[X]}]})",
+                 "X", result) +
+        "\n" + kEndOfTrace);
+  };
+  EXPECT_EQ(said_of(one("3"), two("3")).code, ExitCode::kGood);
+  const Said rounded = said_of(one("3"), two("3.000001"));
+  EXPECT_EQ(rounded.code, ExitCode::kGood);
+  EXPECT_THAT(rounded.text, HasSubstr("1 results differ by at most 1 part in 100,000"));
+  const Said mean = said_of(one("3"), two("1.5"));
+  EXPECT_EQ(mean.code, ExitCode::kMismatch);
+  EXPECT_THAT(mean.text, AllOf(HasSubstr("other values at all_reduce at t.cpp:8, replica 0"),
+                               HasSubstr("the replicas brought, in A: 3; in B: 1 and 2; each shown "
+                                         "element of B is 0.5 times that of A")));
+}
+
+TEST(Diff, WritesJson) {
+  const Trace a = trace_of(begin_of_trace() + kStep + kEndOfTrace, "a");
+  const Trace b = trace_of(begin_of_trace() + replaced(kStep, "[3,6]", "[3,5]") + kEndOfTrace, "b");
+  const JsonValue json = parse_json(said_of(a, b, true).text);
+  EXPECT_EQ(json.member("same")->text, "false");
+  ASSERT_EQ(json.member("causes")->parts.size(), 1u);
+  const JsonValue& cause = json.member("causes")->parts[0];
+  EXPECT_EQ(cause.member("replicas")->text, "replica 0");
+  EXPECT_EQ(cause.member("differences")->parts[0].member("a")->member("step")->text, "4");
+}
+
+TEST(FirstCauses, FollowTheEdgesOfBothTraces) {
+  // B has a kernel more; the later value of replica 1 follows from the kernel, in B alone.
+  const Trace a =
+      trace_of(begin_of_trace() + R"({"step":0,"kind":"arrive","agent":"R1","round":1,)"
+                                  R"("brings":[{"type":"int32","shape":[],"count":1,"first":[1]}]})"
+                                  "\n");
+  const Trace b = trace_of(begin_of_trace() +
+                           R"({"step":0,"kind":"enqueue","agent":"R1","name":"add","stream":"S1"}
+{"step":1,"kind":"arrive","agent":"R1","round":1,)"
+                           R"("brings":[{"type":"int32","shape":[],"count":1,"first":[2]}]})"
+                           "\n");
+  const StepDifferences found = compare_steps(a, b);
+  ASSERT_EQ(found.all.size(), 2u);
+  const std::vector<std::size_t> causes = first_causes(a, b, found.all);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(found.all[causes[0]].b->name, "add");
+}
+
+TEST(ResultDifferences, FactorsAndDistancesByHand) {
+  const auto value = [](std::vector<std::string> first) {
+    return TraceValue{.first = std::move(first)};
+  };
+  EXPECT_EQ(relative_difference(value({"4", "0"}), value({"5", "0"})), 0.2);
+  EXPECT_EQ(relative_difference(value({"1"}), value({"nan"})), std::nullopt);
+  EXPECT_EQ(relative_difference(value({"1"}), value({"1", "2"})), std::nullopt);
+  EXPECT_EQ(factor_between(value({"1", "0", "-3"}), value({"2", "0", "-6"})),
+            "each shown element of B is 2 times that of A");
+  EXPECT_EQ(factor_between(value({"1", "3"}), value({"2", "5"})), "");
+  EXPECT_EQ(factor_between(value({"1"}), value({"1"})), "");
+}
+
+}  // namespace
+}  // namespace belfry::tool::diff_test

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trace/explain.h"
+
+#include "belfry/error.h"
+#include "trace/error_page.h"
+#include "trace/testing.h"
+#include "trace/trace_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::tool::explain_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Said {
+  ExitCode code;
+  std::string text;
+};
+
+Said explained(const std::string& steps, const ExplainOptions& options = {}) {
+  std::vector<Trace> traces;
+  traces.push_back(trace_of(begin_of_trace() + steps + kEndOfTrace));
+  const TraceJob job = make_job(std::move(traces));
+  std::ostringstream out;
+  Console console(out, out, {});
+  const ExitCode code = explain_job(job, options, console);
+  return {code, out.str()};
+}
+
+// Replica 1 leaves before the merge in which replica 0 waits.
+const std::string kMismatch =
+    R"({"step":0,"kind":"run_begin","agent":"H0","run":1,"replicas":2,"line":"train.cpp:3"}
+{"step":1,"kind":"start","agent":"R0","run":1}
+{"step":2,"kind":"arrive","agent":"R0","run":1,"round":1,"name":"all_reduce","line":"train.cpp:5"}
+{"step":3,"kind":"start","agent":"R1","run":1}
+{"step":4,"kind":"end","agent":"R1","run":1}
+{"failure":{"code":"BF-010","text":"some replicas ended","replicas":[0,1],)"
+    R"("lines":["train.cpp:5",""],"parts":["waits in all_reduce #1","returned"],"hint":"h"}}
+{"step":5,"kind":"run_end","agent":"H0","run":1,"failed":{"code":"BF-010","text":"t"}}
+)";
+
+TEST(Explain, TellsTheFailureFirstAndThePlaceOfEachReplica) {
+  const Said said = explained(kMismatch);
+  EXPECT_EQ(said.code, ExitCode::kMismatch);
+  EXPECT_THAT(said.text, HasSubstr("t: 6 steps on the simulator, 2 replicas\n"
+                                   "[WRONG] BF-010 some replicas ended\n"
+                                   "  replica 0  train.cpp:5  waits in all_reduce #1\n"
+                                   "  replica 1  returned\n"
+                                   "  hint: h\n"
+                                   "  more: belfry explain-error BF-010\n"
+                                   "[WRONG] the last step of each replica\n"
+                                   "  step 2: replica 0 arrives at merge 1, all_reduce at "
+                                   "train.cpp:5, where it waits\n"
+                                   "  step 4: replica 1 ends, and has no further step\n"
+                                   "\nSteps\n     0  run 1 begins on 2 replicas at train.cpp:3\n"));
+}
+
+TEST(Explain, TellsARaceWithBothPlaces) {
+  const Said said = explained(
+      R"({"verdict":{"name":"p","level":"RACY","schedules":4,"difference":"","notes":[],)"
+      R"("outcomes":[],"races":[{"subject":"host memory","missing":"a merge between them",)"
+      R"("first":{"agent":"R0 of run 1","operation":"access","writes":true,"place":"a.cpp:7"},)"
+      R"("second":{"agent":"R1 of run 1","operation":"access","writes":false,"place":"a.cpp:9"}}]}}
+)");
+  EXPECT_EQ(said.code, ExitCode::kMismatch);
+  EXPECT_THAT(said.text,
+              HasSubstr("[WRONG] verdict RACY after 4 schedules: two accesses have no order\n"
+                        "  race on host memory\n"
+                        "    R0 of run 1: access writes at a.cpp:7\n"
+                        "    R1 of run 1: access reads at a.cpp:9\n"
+                        "    a merge between them\n"));
+  EXPECT_EQ(explained(R"({"verdict":{"level":"CERTIFIED","schedules":4}})"
+                      "\n")
+                .code,
+            ExitCode::kGood);
+}
+
+// Both replicas write the mirrored weight twice, and replica 1 the second time another value.
+const std::string kWrites =
+    R"({"step":0,"kind":"variable_write","agent":"R0","variable":0,"version":1,"line":"w.cpp:2",)"
+    R"("writes":[{"type":"float64","shape":[],"count":1,"first":[0.5],"buffer":4}]}
+{"step":1,"kind":"variable_write","agent":"R1","variable":0,"version":1,"line":"w.cpp:2",)"
+    R"("writes":[{"type":"float64","shape":[],"count":1,"first":[0.5]}]}
+{"step":2,"kind":"allocate","agent":"R0","bookkeeping":true}
+{"step":3,"kind":"execute","agent":"S0","name":"scale","line":"w.cpp:3",)"
+    R"("writes":[{"type":"float64","shape":[],"count":1,"first":[0.25],"buffer":4}]}
+{"step":4,"kind":"variable_write","agent":"R0","variable":0,"version":2,"line":"w.cpp:4",)"
+    R"("writes":[{"type":"float64","shape":[],"count":1,"first":[0.25],"buffer":4}]}
+{"step":5,"kind":"variable_write","agent":"R1","variable":0,"version":2,"line":"w.cpp:4",)"
+    R"("writes":[{"type":"float64","shape":[],"count":1,"first":[0.75]}]}
+{"step":6,"kind":"end","agent":"R1"}
+)";
+
+TEST(Explain, TellsTheOldAndTheNewValueOfAVariable) {
+  const Said said = explained(kWrites);
+  EXPECT_EQ(said.code, ExitCode::kGood);
+  EXPECT_THAT(said.text,
+              AllOf(HasSubstr("4  replica 0 writes weight at w.cpp:4: 0.5 becomes 0.25, version 2"),
+                    HasSubstr("5  replica 1 writes weight at w.cpp:4: 0.5 becomes 0.75, version 2"),
+                    HasSubstr("weight: DIFFERS, though it is mirrored (SEM-11)\n"
+                              "  weight of replica 0: 0.25, version 2, written in step 4\n"
+                              "  weight of replica 1: 0.75, version 2, written in step 5\n"),
+                    Not(HasSubstr("allocate")), HasSubstr("hidden: 1 steps of bookkeeping")));
+  EXPECT_THAT(explained(kWrites, {.all = true}).text, HasSubstr("2  replica 0 allocate"));
+}
+
+TEST(Explain, ShowsTheStepsThatAreAskedFor) {
+  const std::string of_replica = explained(kWrites, {.replica = "1"}).text;
+  EXPECT_THAT(of_replica, AllOf(HasSubstr(" 5  "), HasSubstr(" 6  "), Not(HasSubstr(" 4  ")),
+                                Not(HasSubstr(" 3  "))));
+  const std::string of_variable = explained(kWrites, {.variable = "weight"}).text;
+  EXPECT_THAT(of_variable, AllOf(HasSubstr(" 3  compute of replica 0 executes scale"),
+                                 HasSubstr(" 5  "), Not(HasSubstr(" 6  "))))
+      << "step 3 writes the memory of the component";
+  std::string many;
+  for (int i = 0; i < 40; ++i) {
+    many += R"({"step":)" + std::to_string(i) + R"(,"kind":"start","agent":"R0"})" + "\n";
+  }
+  EXPECT_THAT(explained(many, {.around = "20"}).text,
+              AllOf(HasSubstr(" 12  "), HasSubstr(" 28  "), Not(HasSubstr(" 11  ")),
+                    Not(HasSubstr(" 29  "))));
+  EXPECT_THROW(explained(kWrites, {.replica = "2"}), UsageError);
+  EXPECT_THROW(explained(kWrites, {.variable = "bias"}), UsageError);
+  EXPECT_THROW(explained(kWrites, {.around = "99"}), UsageError);
+}
+
+TEST(Explain, WritesJson) {
+  const JsonValue json = parse_json(explained(kWrites, {.json = true}).text);
+  EXPECT_EQ(json.member("belfry_tool")->text, "1");
+  EXPECT_EQ(json.member("failed")->text, "false");
+  EXPECT_EQ(json.member("steps")->parts.size(), 6u) << "without the allocation";
+  const JsonValue& last = json.member("steps")->parts[4];
+  EXPECT_EQ(last.member("variable")->text, "weight");
+  EXPECT_EQ(last.member("from")->text, "0.5");
+  EXPECT_EQ(last.member("to")->text, "0.75");
+  EXPECT_EQ(last.member("line")->text, "w.cpp:4");
+}
+
+TEST(ExplainError, HasASectionForEachCodeAndReadsIt) {
+  for (const int code : {1, 7, 10, 17, 20, 30, 41, 50, 60, 68, 70, 72, 80, 82, 99}) {
+    EXPECT_TRUE(find_error(to_string(static_cast<ErrorCode>(code))).has_value()) << code;
+  }
+  const ErrorSection section = find_error("BF-012").value();
+  EXPECT_EQ(section.name, "kMergeKinds");
+  EXPECT_EQ(section.meaning,
+            "Some replicas wait in a merge_call, others in an all_reduce or an assignment.");
+  EXPECT_EQ(section.cause, "The replicas took different branches, as for BF-011.");
+  EXPECT_THAT(section.example, HasSubstr("BF-012 replicas wait in different kinds of merge"));
+  EXPECT_EQ(section.remedy, "Merge once, after the branches.");
+  for (const char* const name : {"bf-12", "12", "kMergeKinds"}) {
+    EXPECT_EQ(find_error(name).value().code, "BF-012") << name;
+  }
+  for (const char* const name : {"", "BF-", "BF-x", "kMerge", "*"}) {
+    EXPECT_FALSE(find_error(name).has_value()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace belfry::tool::explain_test
