@@ -191,13 +191,11 @@ class Difference {
     if (of_results_) {
       advice = "the replicas brought, in A: " + brought_in(a_, a) + "; in B: " + brought_in(b_, b);
     } else if (!a.reads.empty() && !differ(a.reads, b.reads)) {
-      advice = "both read the same, so that the operation itself differs: look at " +
-               (a.line.empty() ? place_of(a) : a.line);
+      advice = "both read the same, so that the operation itself differs: look at " + where(a);
     } else if (a.reads.empty() && !a.writes.empty()) {
-      advice = "no step before differs: look at " + (a.line.empty() ? place_of(a) : a.line);
+      advice = "no step before differs: look at " + where(a);
     } else if (!a.brings.empty()) {
-      advice = "no step before differs: look at what the replica computes before " +
-               (a.line.empty() ? place_of(a) : a.line);
+      advice = "no step before differs: look at what the replica computes before " + where(a);
     }
     for (const auto list : {&TraceStep::writes, &TraceStep::gets, &TraceStep::brings}) {
       if ((a.*list).size() != 1 || (b.*list).size() != 1) continue;
@@ -206,6 +204,10 @@ class Difference {
       break;
     }
     return advice;
+  }
+
+  static std::string where(const TraceStep& step) {
+    return step.line.empty() ? place_of(step) : short_line(step.line);
   }
 
   static std::string brought_in(const Trace& trace, const TraceStep& result) {

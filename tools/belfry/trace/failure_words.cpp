@@ -9,12 +9,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <utility>
 
 namespace belfry::tool {
 namespace {
 
 std::string words_of(const TraceFailure& failure) {
+  std::vector<std::string> lines;
+  for (const std::string& line : failure.lines) lines.push_back(short_line(line));
   std::string text = failure.text.starts_with(failure.code) ? "" : failure.code + " ";
   text += failure.text;
   while (text.ends_with('\n')) text.pop_back();
@@ -22,10 +26,10 @@ std::string words_of(const TraceFailure& failure) {
     return i < texts.size() && !texts[i].empty() ? "  " + texts[i] : "";
   };
   for (std::size_t i = 0; i < failure.replicas.size(); ++i) {
-    text += fmt::format("\n  replica {}{}{}", failure.replicas[i], at(failure.lines, i),
-                        at(failure.parts, i));
+    text +=
+        fmt::format("\n  replica {}{}{}", failure.replicas[i], at(lines, i), at(failure.parts, i));
   }
-  if (failure.replicas.empty() && !failure.lines.empty()) text += "\n  at " + failure.lines.front();
+  if (failure.replicas.empty() && !failure.lines.empty()) text += "\n  at " + lines.front();
   if (!failure.hint.empty()) text += "\n  hint: " + failure.hint;
   if (!failure.code.empty()) text += "\n  more: belfry explain-error " + failure.code;
   return text;
@@ -43,7 +47,7 @@ std::string side_of(const JsonValue& race, std::string_view name) {
   const std::string place = text_in(*side, "place");
   return fmt::format("\n    {}: {} {}{}", text_in(*side, "agent"), text_in(*side, "operation"),
                      text_in(*side, "writes") == "true" ? "writes" : "reads",
-                     place.empty() ? "" : " at " + place);
+                     place.empty() ? "" : " at " + short_line(place));
 }
 
 std::string words_of_verdict(const JsonValue& verdict) {
@@ -75,13 +79,15 @@ std::string words_of_verdict(const JsonValue& verdict) {
 
 // The last step of each replica.
 std::string places_of(const Trace& trace) {
-  std::map<int, const TraceStep*> last;
+  std::map<std::pair<std::int64_t, std::int64_t>, const TraceStep*> last;  // By host and index.
   for (const TraceStep& step : trace.steps) {
     const TraceAgent& agent = trace.agent_of(step);
-    if (agent.kind == TraceAgent::Kind::kReplica && !step.bookkeeping) last[step.agent] = &step;
+    const bool cancelled = step.kind == StepKind::kThrow && step.error == "cancelled";
+    const bool own = agent.kind == TraceAgent::Kind::kReplica && !step.bookkeeping;
+    if (own && !cancelled) last[{agent.host, agent.index}] = &step;
   }
   std::string text;
-  for (const auto& [agent, step] : last) {
+  for (const auto& [replica, step] : last) {
     const bool ended = step->kind == StepKind::kEnd;
     const bool waits = step->kind == StepKind::kArrive;
     text += fmt::format("\n  step {}: {}{}", step->step, step_words(trace, *step),

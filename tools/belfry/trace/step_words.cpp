@@ -19,7 +19,9 @@ std::string list_of(const std::vector<std::int64_t>& steps) {
                      steps.back());
 }
 
-std::string at(const TraceStep& step) { return step.line.empty() ? "" : " at " + step.line; }
+std::string at(const TraceStep& step) {
+  return step.line.empty() ? "" : " at " + short_line(step.line);
+}
 
 // `: reads [1], writes [2]`.
 std::string operands_of(const TraceStep& step) {
@@ -48,12 +50,13 @@ std::string waits_of(const Trace& trace, const TraceStep& step) {
 
 std::string merge_number(const TraceStep& step) {
   const std::string number = step.round < 0 ? "a merge" : fmt::format("merge {}", step.round);
-  return step.name.empty() ? number + at(step) : number + ", " + place_of(step);
+  if (!step.name.empty()) return number + ", " + place_of(step);
+  return number + (step.op.empty() ? "" : " (" + step.op + ")") + at(step);
 }
 
 std::string of_variable(const Trace& trace, const TraceStep& step, const TraceStep* before) {
   const std::string name = trace.variable_of(step);
-  const std::string version = step.version < 0 ? "" : fmt::format(", version {}", step.version);
+  const std::string version = step.version < 1 ? "" : fmt::format(", version {}", step.version);
   if (step.kind == StepKind::kVariableRead) {
     const std::string values = step.reads.empty() ? to_string(step.writes) : to_string(step.reads);
     return "reads " + name + at(step) + (values.empty() ? "" : ": " + values) + version;
@@ -77,7 +80,17 @@ std::string of_variable(const Trace& trace, const TraceStep& step, const TraceSt
   return text + version;
 }
 
+// A host of a group arrives at calls, with the same words.
+std::string of_call(const TraceStep& step) {
+  const std::string call = fmt::format("call {} of the group{}", step.round,
+                                       step.name.empty() ? "" : ", " + place_of(step));
+  return (step.kind == StepKind::kCall ? "arrives at " : "goes on after ") + call;
+}
+
 std::string of_round(const TraceStep& step) {
+  if (step.kind == StepKind::kThrow && step.error == "cancelled") {
+    return "is cancelled, because the run has failed";
+  }
   switch (step.kind) {
     case StepKind::kArrive:
       return "arrives at " + merge_number(step) +
@@ -108,18 +121,23 @@ std::string of_work(const Trace& trace, const TraceStep& step) {
 std::string of_host(const Trace& trace, const TraceStep& step) {
   switch (step.kind) {
     case StepKind::kHostWait:
-      return "waits for devices" + at(step) + waits_of(trace, step);
+      return "waits for " + (step.stream < 0 ? "devices" : agent_words(trace, step.stream)) +
+             at(step) + waits_of(trace, step);
     case StepKind::kHostRead:
       return "reads a device's memory" + at(step) + waits_of(trace, step) + operands_of(step);
     case StepKind::kRecord:
+      return "records " + (step.event.empty() ? "an event" : step.event) +
+             (step.stream < 0 ? "" : " in " + agent_words(trace, step.stream));
     case StepKind::kWait: {
-      const std::string event = step.event < 0 ? "an event" : fmt::format("event {}", step.event);
-      return (step.kind == StepKind::kRecord ? "records " : "waits for ") + event +
-             (step.stream < 0 ? "" : " of " + agent_words(trace, step.stream)) +
-             waits_of(trace, step);
+      if (step.stream < 0)
+        return "waits for " + (step.name.empty() ? step.event : step.name) + at(step);
+      const std::string awaited =
+          step.awaited < 0 ? "" : " for " + agent_words(trace, step.awaited);
+      return "makes " + agent_words(trace, step.stream) + " wait" + awaited +
+             (step.event.empty() ? "" : ", at " + step.event);
     }
     case StepKind::kCall:
-      return "meets the other members of its group in " + place_of(step) + waits_of(trace, step);
+      return of_call(step) + waits_of(trace, step);
     default: {
       const std::string name = step.name.empty() ? "" : " " + step.name;
       return step.kind_name + name + at(step) + operands_of(step);
@@ -139,6 +157,9 @@ std::string verb_phrase(const Trace& trace, const TraceStep& step, const TraceSt
     case StepKind::kThrow:
     case StepKind::kArrive:
     case StepKind::kResume:
+      if (step.kind == StepKind::kResume && trace.agent_of(step).kind == TraceAgent::Kind::kHost) {
+        return of_call(step);
+      }
       return of_round(step);
     case StepKind::kEnqueue:
     case StepKind::kExecute:
@@ -209,6 +230,7 @@ StepRule rule_of(const Trace& trace, const TraceStep& step) {
               "the merge function of replica 0 runs once, with the values of all replicas; what it "
               "captured is replica 0's"};
     case StepKind::kResume:
+      if (trace.agent_of(step).kind == TraceAgent::Kind::kHost) return {};
       return {"SEM-13", "each replica receives its component of the result"};
     case StepKind::kVariableRead:
     case StepKind::kVariableWrite: {
@@ -226,6 +248,7 @@ StepRule rule_of(const Trace& trace, const TraceStep& step) {
     case StepKind::kCollective:
       return {"SEM-32", "the bits of a sum depend on the order of its additions"};
     case StepKind::kThrow:
+      if (step.error == "cancelled") return {"SEM-7", "a run that failed cancels its replicas"};
       return {"SEM-6",
               "a run fails if a replica throws, and throws the exception of the lowest replica"};
     default:

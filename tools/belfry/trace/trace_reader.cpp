@@ -155,7 +155,7 @@ class Reader {
     if (!begun_ || line.has("belfry_trace")) return read_begin(line, place);
     if (line.has("step")) return read_step(line, place);
     if (line.has("value_of")) return read_value(line, place);
-    if (line.has("agent")) return read_agent(line, place);
+    if (line.has("agent")) return read_agent(line);
     if (line.has("variable")) return read_variable(line);
     if (const JsonValue* const verdict = line.object().member("verdict")) {
       if (verdict->kind != JsonValue::Kind::kObject) place.fail("verdict", "expected an object");
@@ -190,7 +190,7 @@ class Reader {
     trace_.replicas = line.number("replicas", 0);
   }
 
-  void read_agent(const LineMembers& line, const LinePlace& place) {
+  void read_agent(const LineMembers& line) {
     TraceAgent agent{.id = line.text("agent"),
                      .kind = agent_kind(line.text("kind")),
                      .index = line.number("index", -1),
@@ -200,10 +200,14 @@ class Reader {
                      .name = line.text("name")};
     if (agent.name.empty()) agent.name = agent.id;
     if (agent.kind == TraceAgent::Kind::kReplica) agent.replica = agent.index;
-    if (!agents_.emplace(agent.id, static_cast<int>(trace_.agents.size())).second) {
-      place.fail("agent", fmt::format("agent \"{}\" has a line already", agent.id));
+    // A later line knows more.
+    const auto [known, added] =
+        agents_.try_emplace(agent.id, static_cast<int>(trace_.agents.size()));
+    if (added) {
+      trace_.agents.push_back(std::move(agent));
+    } else {
+      trace_.agents[static_cast<std::size_t>(known->second)] = std::move(agent);
     }
-    trace_.agents.push_back(std::move(agent));
   }
 
   void read_variable(const LineMembers& line) {
@@ -235,11 +239,13 @@ class Reader {
     step.kind = step_kind(step.kind_name);
     step.agent = agent_of(line, place, "agent");
     if (line.has("stream")) step.stream = agent_of(line, place, "stream");
+    if (line.has("for")) step.awaited = agent_of(line, place, "for");
     read_numbers(step, line);
     step.name = line.text("name");
     step.op = line.text("op");
     step.line = line.text("line");
     step.error = line.text("error");
+    step.event = line.text("event");
     step.after = line.numbers("after");
     for (const std::int64_t before : step.after) {
       if (before >= step.step) place.fail("after", "expected steps before this one");
@@ -249,19 +255,29 @@ class Reader {
     }
     step.bookkeeping = line.flag("bookkeeping");
     read_failed(step, line, place);
+    name_arrivals(step);
     ++trace_.total;
     if (how_.progress && trace_.total % kBetweenProgress == 0) how_.progress(trace_.total);
     if (!how_.keep || how_.keep(step)) trace_.steps.push_back(std::move(step));
   }
 
+  // Only the merge itself has the name of its verb.
+  void name_arrivals(TraceStep& step) {
+    for (const std::int64_t number : step.after) {
+      TraceStep* const before = const_cast<TraceStep*>(trace_.find(number));
+      if (before == nullptr || before->round != step.round) continue;
+      if (step.kind == StepKind::kMerge && before->name.empty()) before->name = step.name;
+      if (step.kind == StepKind::kResume && step.name.empty()) step.name = before->name;
+    }
+  }
+
   static void read_numbers(TraceStep& step, const LineMembers& line) {
-    const std::array<std::pair<const char*, std::int64_t*>, 8> numbers = {
+    const std::array<std::pair<const char*, std::int64_t*>, 7> numbers = {
         {{"run", &step.run},
          {"round", &step.round},
          {"item", &step.item},
          {"variable", &step.variable},
          {"version", &step.version},
-         {"event", &step.event},
          {"members", &step.members},
          {"replicas", &step.replicas}}};
     for (const auto& [name, number] : numbers) *number = line.number(name, -1);

@@ -129,9 +129,6 @@ TEST(TraceReader, NamesThePlaceOfAMistakeAndWhatWasExpected) {
   EXPECT_EQ(error_of(step + R"({"value_of":3,"list":"gets","index":0})"
                             "\n"),
             "t:10:29: expected an index below 0, the values of step 3");
-  EXPECT_THAT(error_of(begin_of_trace() + R"({"agent":"R0","kind":"replica"})"
-                                          "\n"),
-              StartsWith("t:9:2: agent \"R0\" has a line already"));
 }
 
 // Replaces, removes or doubles bytes and lines.

@@ -66,10 +66,14 @@ StepKind step_kind(std::string_view name) {
   return static_cast<StepKind>(found - kNames.begin());
 }
 
+std::string short_line(std::string_view line) {
+  return std::string(line.substr(line.find_last_of("/\\") + 1));  // All without a folder.
+}
+
 std::string place_of(const TraceStep& step) {
   std::string place = step.name.empty() ? step.kind_name : step.name;
   if (!step.op.empty()) place += " (" + step.op + ")";
-  return step.line.empty() ? place : place + " at " + step.line;
+  return step.line.empty() ? place : place + " at " + short_line(step.line);
 }
 
 }  // namespace belfry::tool

@@ -78,19 +78,20 @@ struct TraceStep {
   std::int64_t step = 0;
   StepKind kind = StepKind::kOther;
   std::string kind_name{};
-  int agent = 0;    ///< An index of Trace::agents.
-  int stream = -1;  ///< The same.
+  int agent = 0;     ///< An index of Trace::agents.
+  int stream = -1;   ///< The same.
+  int awaited = -1;  ///< The stream that `stream` waits for.
   std::int64_t run = -1;
   std::int64_t round = -1;
   std::int64_t item = -1;
   std::int64_t variable = -1;
   std::int64_t version = -1;
-  std::int64_t event = -1;
   std::int64_t members = -1;
   std::int64_t replicas = -1;
   std::string name{};
   std::string op{};
   std::string line{};
+  std::string event{};                ///< Of a record or wait.
   std::string error{};                ///< Of a throw.
   std::vector<std::int64_t> after{};  ///< Steps of the same trace, in the order of the file.
   std::vector<TraceValue> brings{};
@@ -102,6 +103,8 @@ struct TraceStep {
   bool bookkeeping = false;
 };
 
+/// The line without folders: `train.cpp:9`.
+std::string short_line(std::string_view line);
 /// The kernel, verb or variable and the line: `scale at train.cpp:9`.
 std::string place_of(const TraceStep& step);
 
