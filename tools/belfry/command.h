@@ -27,5 +27,6 @@ void add_diff(CLI::App& app, Command& command);
 void add_explain(CLI::App& app, Command& command);
 void add_explain_error(CLI::App& app, Command& command);
 void add_export(CLI::App& app, Command& command);
+void add_view(CLI::App& app, Command& command);
 
 }  // namespace belfry::tool

@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
   add_demo(app, command);
   add_explain(app, command);
   add_diff(app, command);
+  add_view(app, command);
   add_export(app, command);
   add_explain_error(app, command);
   try {

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Makes an element. Texts become text nodes, and never HTML.
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "onclick") made.addEventListener("click", value);
+    else if (value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+// Makes a part of a drawing.
+function drawn(tag, attributes) {
+  const made = document.createElementNS(document.querySelector("svg").namespaceURI, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+function numberText(number, short) {
+  if (typeof number !== "number" || !short || Number.isInteger(number)) return String(number);
+  return String(Number(number.toPrecision(4)));
+}
+
+// `float32`, `float32[2×3]`.
+function typeText(value) {
+  return (value.type ?? "value") + (value.shape?.length ? `[${value.shape.join("×")}]` : "");
+}
+
+// `[1, 2]`, `3`, `[1, 2, 3, ...] of 64`; of a value that is not known its type and shape.
+function valueText(value, short = true) {
+  const shape = value.shape ?? [], kind = typeText(value);
+  let text = value.text ?? kind;
+  if (value.first) {
+    const most = short ? 4 : 8;
+    const shown = value.first.slice(0, most).map((number) => numberText(number, short));
+    const count = value.count ?? value.first.length;
+    if (count > shown.length) shown.push("…");
+    const several = shape.length > 0 || count > 1;
+    text = several ? `[${shown.join(", ")}]` : shown.join("");
+    if (count > most) text += ` of ${count}`;
+    if (!short) text += ` (${kind})`;
+  }
+  return value.leaf ? `${value.leaf}: ${text}` : text;
+}
+
+function valuesText(values, short = true) {
+  return (values ?? []).map((value) => valueText(value, short)).join(", ");
+}
+
+const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+// Says what steps do: a few words for a lane, a sentence for the panel.
+class Words {
+  constructor(trace) {
+    this.trace = trace;
+  }
+
+  // What a step is about: the name with the reduction.
+  subject(step) {
+    const name = step.name || (step.kind === "execute" ? "work" : "");
+    return step.op ? `${name} (${step.op})` : name;
+  }
+
+  stream(step) {
+    return this.trace.agents.get(step.stream)?.name ?? "a stream";
+  }
+
+  who(step) {
+    const agent = this.trace.agentOf(step);
+    if (agent.kind !== "merge") return agent.name;
+    return step.merge?.title ?? "the merge";
+  }
+
+  writes(step, sign) {
+    return step.writes?.length ? ` ${sign} ${valuesText(step.writes)}` : "";
+  }
+
+  failed(step) {
+    return step.failed?.code ? `: ${step.failed.code}` : "";
+  }
+
+  // A few words, beside the lane of the agent.
+  brief(step) {
+    const name = this.subject(step);
+    const variable = step.variable === undefined ? name : this.trace.variableName(step.variable);
+    switch (step.kind) {
+      case "run_begin": return `run ${step.run} begins`;
+      case "run_end": return `run ${step.run} ${step.failed ? "fails" + this.failed(step) : "ends"}`;
+      case "start": return "starts";
+      case "end": return "ends";
+      case "throw": return `throws ${step.error ?? name}`;
+      case "arrive": return `brings ${valuesText(step.brings) || "nothing"}`;
+      case "merge": return `${step.merge.title}: ${name}`;
+      case "resume": return step.gets?.length ? `gets ${valuesText(step.gets)}` : "goes on";
+      case "variable_read": return `reads ${variable}${this.writes(step, "=")}`;
+      case "variable_write": return `writes ${variable}${this.writes(step, "=")}`;
+      case "variable_made": return `makes ${variable}${this.writes(step, "=")}`;
+      case "enqueue":
+        return `enqueues ${name}` + (step.merge ? ` on ${this.stream(step)}` : "");
+      case "execute":
+      case "collective": return `runs ${name}${this.writes(step, "→")}`;
+      case "record": return "records an event";
+      case "wait": return `waits for ${name || "an event"}`;
+      case "host_read": return `reads device memory${this.writes(step, "→")}`;
+      case "host_wait": return "waits for the device";
+      case "host_value": return `keeps a value of the host${this.writes(step, "=")}`;
+      case "allocate": return "allocates memory";
+      case "free": return "frees memory";
+      case "call": return `calls ${name}`;
+      default: return `${String(step.kind).replaceAll("_", " ")} ${name}`.trim();
+    }
+  }
+
+  // A sentence.
+  full(step) {
+    const who = this.who(step), name = this.subject(step);
+    switch (step.kind) {
+      case "run_begin":
+        return `Run ${step.run} begins on ${count(step.replicas ?? 0, "replica")}.`;
+      case "run_end":
+        return `Run ${step.run} ${step.failed ? "fails" + this.failed(step) : "ends"}.`;
+      case "arrive": {
+        const brought = valuesText(step.brings) || "no value";
+        return `${who} brings ${brought} to ${step.merge.title}, ${name}, and waits there.`;
+      }
+      case "merge":
+        return `${step.merge.title} begins, ${name}: ` +
+            `${count(step.merge.arrivals.length, "replica")} arrived.`;
+      case "resume":
+        return `${who} goes on after ${step.merge.title}` +
+            (step.gets?.length ? ` with ${valuesText(step.gets)}.` : ".");
+      case "enqueue":
+        return `${who} enqueues ${name} on the stream ${this.stream(step)}, and does not wait for it.`;
+      case "collective":
+        return `${who} runs its part of ${name}` +
+            (step.members ? ` of ${count(step.members, "member")}` : "") + this.operands(step) + ".";
+      case "execute": return `${who} runs ${name}${this.operands(step)}.`;
+      default: return `${who} ${this.brief(step)}.`;
+    }
+  }
+
+  operands(step) {
+    const reads = valuesText(step.reads), writes = valuesText(step.writes);
+    if (!reads) return writes ? `, which gives ${writes}` : "";
+    return writes ? `: from ${reads} it makes ${writes}` : `, reading ${reads}`;
+  }
+}
