@@ -227,6 +227,13 @@ RC_PARAMS="max_success=5 max_size=50 seed=1" \\
   build/test/bin/judged_suites docs/data/judged_suites.txt
 """
 
+PAGE = """\
+command -v chromium >/dev/null || exit 77
+configure dev
+cmake --build --preset dev --target belfry_tool
+python3 tools/belfry/page/page_test.py build/dev/bin/belfry build/campaign/pages
+"""
+
 # Programs with fibers, exceptions and tensors.
 VALGRIND = """\
 configure dev
@@ -299,6 +306,8 @@ STEPS = [
          (*BUILD, *SOURCES, "docs/ARCHITECTURE.md", "tools/calls/*"), CALLS, (*GCC, "valgrind")),
     Step("docs", "the site builds: every public name has a comment, every link leads somewhere",
          DOCUMENTED, "python3 tools/docs/build_site.py", ("doxygen", "python3")),
+    Step("page", "the page of a trace in Chromium: contents, keys, bounds, no error, no network",
+         (*BUILD, *SOURCES, "tools/belfry/page/*"), PAGE, (*GCC, "chromium")),
     Step("valgrind", "valgrind finds no error in programs on fibers", (*BUILD, *SOURCES), VALGRIND,
          (*GCC, "valgrind")),
     Step("bench", "the benchmarks build and run", (*BUILD, *SOURCES), BENCH, GCC),
