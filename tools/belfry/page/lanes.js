@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 const BEYOND = 400;  // Pixels above and below the view that are drawn.
+const ROOM = 170;    // Pixels that a text beside a dot needs.
 
 // The picture: a column for each agent, a row for each step. Only rows in view exist.
 class Lanes {
@@ -39,7 +40,7 @@ class Lanes {
     this.head.replaceChildren(...layout.lanes.map((agent, lane) => {
       const made = element("div", { class: `title ${agent.kind} ${agent.role ?? ""}` }, agent.name);
       made.style.left = `${layout.lefts[lane] + 8}px`;
-      made.style.width = `${layout.lefts[lane + 1] - layout.lefts[lane] - 12}px`;
+      made.style.width = `${layout.laneWidth(lane) - 12}px`;
       return made;
     }));
     this.draw();
@@ -51,7 +52,7 @@ class Lanes {
     const top = this.box.scrollTop, view = this.box.clientHeight - this.head.offsetHeight;
     if (y < top + 2 * ROW || y > top + view - 4 * ROW) this.box.scrollTop = y - view / 2;
     const left = this.box.scrollLeft, width = this.box.clientWidth;
-    if (x < left + GUTTER || x > left + width - this.layout.lane) {
+    if (x < left + GUTTER || x > left + width - NARROW_LANE) {
       this.box.scrollLeft = x - width / 2;
     }
     this.drawSoon();
@@ -68,7 +69,7 @@ class Lanes {
 
   draw() {
     const layout = this.layout, rows = layout.places.length;
-    if (!layout.lane || !this.box.clientHeight) return;
+    if (!layout.lefts || !this.box.clientHeight) return;
     const top = Math.max(this.box.scrollTop - BEYOND, 0);
     const bottom = this.box.scrollTop + this.box.clientHeight + BEYOND;
     this.top = top;
@@ -92,8 +93,8 @@ class Lanes {
   }
 
   drawMarker() {
-    const marker = drawn("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7,
-                                     markerHeight: 7, orient: "auto" });
+    const marker = drawn("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4,
+                                     markerWidth: 7, markerHeight: 7, orient: "auto" });
     marker.append(drawn("path", { d: "M0 0L8 4L0 8z", class: "tip" }));
     this.arrows.append(marker);
   }
@@ -159,7 +160,7 @@ class Lanes {
       const other = layout.laneOf.get(this.trace.steps[rows[row]].agent);
       if (!(other > lane)) continue;
       const made = this.text(layout.x(lane) + 12, layout.tops[row] + ROW / 2, "waits", text);
-      if (other === lane + 1) made.style.maxWidth = `${layout.lane - 20}px`;
+      if (other === lane + 1) made.style.maxWidth = `${layout.laneWidth(lane) - 20}px`;
       return;
     }
   }
@@ -167,7 +168,7 @@ class Lanes {
   drawStep(step) {
     const layout = this.layout, { x, y } = layout.point(step);
     const isChosen = step.place === this.selected;
-    this.number(y, step.step.toLocaleString("en"));
+    this.number(y, String(step.step));
     if (isChosen) {
       const height = step.kind === "merge" ? MERGE_ROW : ROW;
       this.svg.prepend(drawn("rect", { x: 0, y: y - ROW / 2, width: layout.width, height,
@@ -183,8 +184,16 @@ class Lanes {
       this.svg.append(drawn("circle", { cx: x, cy: y, r: isChosen ? 8 : 5.5,
                                         class: `dot ${agent.kind} ${agent.role ?? ""} ${bad}` }));
       const ground = isInMerge ? "inner" : isChosen ? "picked" : "";
-      this.text(x + 13, y, `${ground} ${bad}`, this.words.brief(step));
+      this.stepText(x, y, `${ground} ${bad}`, this.words.brief(step));
     }
+  }
+
+  // Beside the dot, where there is room.
+  stepText(x, y, kind, text) {
+    const isLeft = this.layout.width - x < ROOM && x > 2 * ROOM;
+    const side = isLeft ? "leftward" : "";
+    const made = this.text(isLeft ? x - 13 : x + 13, y, `${kind} ${side}`, text);
+    if (isLeft) made.style.maxWidth = `${x - 2 * GUTTER}px`;
   }
 
   drawRun(step, x, y, isChosen) {
@@ -200,7 +209,7 @@ class Lanes {
     const bad = merge.differs ? "bad" : "";
     this.svg.append(drawn("rect", { x: left, y: y - ROW / 2 + 2, width: right - left, rx: 6,
                                     height: MERGE_ROW - 4, class: `bar ${bad}` }));
-    const name = this.words.brief(step) + (bad ? ": the replicas got different values" : "");
+    const name = (bad ? "differs: " : "") + this.words.brief(step);
     this.text(left + 10, y, "merge", name).style.maxWidth = `${right - left - 20}px`;
     this.number(y + 26, "brings");
     this.number(y + 51, "gets");
@@ -215,7 +224,7 @@ class Lanes {
     const lane = this.layout.laneOf.get(arrival.agent);
     if (lane === undefined) return;
     const made = this.text(this.layout.lefts[lane] + 14, y, "exchange", text);
-    made.style.maxWidth = `${this.layout.lane - 22}px`;
+    made.style.maxWidth = `${this.layout.laneWidth(lane) - 22}px`;
   }
 
   drawInMerge(step, y) {

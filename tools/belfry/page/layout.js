@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 const ORDER = ["host", "replica", "stream"];
-const ROW = 28, MERGE_ROW = 82, GUTTER = 64, LEAST_LANE = 148, HOST_LANE = 72;
+const ROW = 28, MERGE_ROW = 82, GUTTER = 70;
+// Widths of lanes: of a host, the least, and the least of many replicas.
+const HOST_LANE = 72, LEAST_LANE = 148, NARROW_LANE = 88;
 
 // The index of the last of ascending numbers that is at most `wanted`; 0 if there is none.
 function indexAt(numbers, wanted) {
@@ -57,10 +59,13 @@ class Layout {
   resize(width) {
     const hosts = this.lanes.filter((agent) => agent.kind === "host").length;
     const others = Math.max(this.lanes.length - hosts, 1);
-    this.lane = Math.max(LEAST_LANE, Math.floor((width - GUTTER - HOST_LANE * hosts) / others));
+    const replicas = this.lanes.filter((agent) => agent.kind === "replica").length;
+    const least = { stream: LEAST_LANE, replica: replicas > 4 ? NARROW_LANE : LEAST_LANE };
+    const even = Math.floor((width - GUTTER - HOST_LANE * hosts) / others);
     this.lefts = [GUTTER];
     for (const agent of this.lanes) {
-      this.lefts.push(this.lefts.at(-1) + (agent.kind === "host" ? HOST_LANE : this.lane));
+      const lane = agent.kind === "host" ? HOST_LANE : Math.max(least[agent.kind], even);
+      this.lefts.push(this.lefts.at(-1) + lane);
     }
     this.width = Math.max(this.lefts.at(-1), width);
   }
@@ -79,6 +84,10 @@ class Layout {
     return (this.tops[row] + Math.min(this.tops[row + 1], this.tops[row] + ROW)) / 2;
   }
 
+  laneWidth(lane) {
+    return this.lefts[lane + 1] - this.lefts[lane];
+  }
+
   x(lane) {
     return this.lefts[lane] + 16;
   }
@@ -87,7 +96,7 @@ class Layout {
   span(merge) {
     const ids = merge ? merge.arrivals.map((place) => this.trace.steps[place].agent) : [];
     const lanes = ids.map((id) => this.laneOf.get(id)).filter((lane) => lane !== undefined);
-    if (!lanes.length) return { left: GUTTER, right: this.width };
+    if (!lanes.length) return { left: GUTTER, right: this.lefts.at(-1) };
     return { left: this.lefts[Math.min(...lanes)] + 4,
              right: this.lefts[Math.max(...lanes) + 1] - 4 };
   }

@@ -23,7 +23,7 @@ const id = (name) => document.getElementById(name);
 
 class Page {
   constructor() {
-    const choose = (place) => this.select(place);
+    const choose = (place) => this.reveal(place);
     this.trace = new Trace(unpacked(id("trace").textContent.trim()));
     this.history = new History(this.trace);
     this.words = new Words(this.trace);
@@ -73,7 +73,7 @@ class Page {
 
   followHash() {
     const wanted = /step=(\d+)/.exec(location.hash);
-    this.select(this.trace.places.get(Number(wanted?.[1])) ?? this.firstPlace());
+    this.reveal(this.trace.places.get(Number(wanted?.[1])) ?? this.firstPlace());
   }
 
   // Of a run that failed the last step, else the first.
@@ -82,6 +82,18 @@ class Page {
     return (this.trace.failure ? places[places.length - 1] : places[0]) ?? -1;
   }
 
+  // Selects a step, and shows what hides it.
+  reveal(place) {
+    const step = this.trace.steps[place];
+    if (step && !this.layout.isShown(step)) {
+      id("bookkeeping").checked ||= Boolean(step.bookkeeping);
+      id("streams").checked ||= this.trace.agentOf(step).kind === "stream";
+      this.rearrange();
+    }
+    this.select(place);
+  }
+
+  // Selects a step, or of a hidden step the step before.
   select(place) {
     const shown = this.layout.places[this.layout.rowOf(place)];
     if (shown === undefined) return;

@@ -98,6 +98,12 @@ class Shows(PageTest):
         self.assertEqual(len(self.texts("#panel li")), 3)
         self.browser.value("document.querySelector('#panel li button').click()")
         self.assertEqual(self.at(), "step 8 of 22")
+        self.browser.press("s")
+        self.assertEqual(self.count(".title"), 3)
+        self.browser.value("location.hash = '#step=15'")
+        self.browser.settle()
+        self.assertEqual(self.at(), "step 15 of 22")  # A step of a stream, which is shown again.
+        self.assertEqual(self.count(".title"), 7)
 
     def test_source_lines(self):
         (FOLDER / "train.cpp").write_text(SOURCE)
@@ -207,6 +213,9 @@ class Fits(PageTest):
         ground = "getComputedStyle(document.body).backgroundColor"
         self.open("light", Sample().run(1), "#step=14")
         self.assertEqual(self.browser.value(ground), "rgb(255, 255, 255)")
+        # The lanes reach the lower edge.
+        self.assertGreater(self.browser.value(
+            "document.querySelector('#lanes').getBoundingClientRect().bottom"), 700)
         self.open("dark", Sample().run(1), "#step=14", dark=True)
         self.assertEqual(self.browser.value(ground), "rgb(20, 23, 27)")
         self.open("narrow", Sample().run(1), "#step=14", size=(480, 900))
