@@ -163,7 +163,9 @@ TEST_F(SourceLines, AreThoseAroundThePlace) {
             R"("src/a.cpp:4":[[2,"two"],[3,"\u003cthree>"],[4,"four"],[5,"five"],[6,"six"]]})");
   EXPECT_EQ(source_lines_json({"src/a.cpp:4"}, ""), "{}");
   // No path leads out of the folder.
-  EXPECT_EQ(source_lines_json({"../src/a.cpp:1", path("src/a.cpp") + ":1"}, path("other")), "{}");
+  EXPECT_EQ(
+      source_lines_json({"../outside.cpp:1", write("outside.cpp", "out") + ":1"}, path("src")),
+      "{}");
 }
 
 TEST_F(Page, IsSmallAndNeedsNoNetwork) {
