@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 const LEVELS = {
-  CERTIFIED: ["good", "Certified: every schedule has the same outcome."],
-  RACY: ["bad", "Race: two accesses have no order."],
-  REFUTED: ["bad", "Refuted: two schedules have two outcomes."],
-  SAMPLED: ["doubt", "Sampled: the schedules that ran have one outcome; a condition is not met."],
-  NONE: ["bad", "No verdict: the program does not repeat."],
+  CERTIFIED: ["good", "Certified: every schedule has the same outcome"],
+  RACY: ["bad", "Race: two accesses have no order"],
+  REFUTED: ["bad", "Refuted: two schedules have two outcomes"],
+  SAMPLED: ["doubt", "Sampled: the schedules that ran have one outcome; a condition is not met"],
+  NONE: ["bad", "No verdict: the program does not repeat"],
 };
 
 const STOPS = "The trace stops before the program's end.";
@@ -61,7 +61,7 @@ class Banner {
   verdict(verdict) {
     const [kind, text] = LEVELS[verdict.level] ?? ["doubt", String(verdict.level)];
     const box = element("div", { class: kind }, element("h1", {},
-        `${text} (${count(verdict.schedules ?? 0, "schedule")})`));
+        `${text} (${count(verdict.schedules ?? 0, "schedule")} ran).`));
     const add = (line) => box.append(element("p", {}, line));
     if (verdict.difference) add(verdict.difference);
     for (const race of verdict.races ?? []) {
@@ -87,8 +87,8 @@ class Banner {
       add(`${count(this.history.differences.length - 5, "more difference")} not listed.`);
     }
     if (page.left_out) {
-      add(`This page shows ${count(this.trace.steps.length, "step")} of ` +
-          `${page.total.toLocaleString("en")}; ${page.left_out.toLocaleString("en")} are left out. ` +
+      const total = page.total.toLocaleString("en"), left = page.left_out.toLocaleString("en");
+      add(`This page shows ${count(this.trace.steps.length, "step")} of ${total}; ${left} are left out. ` +
           "`belfry view --from STEP` shows later ones.");
     }
     if (end?.cut) add(`The program made ${count(end.cut, "more step")}, which its trace left out.`);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 const BEYOND = 400;  // Pixels above and below the view that are drawn.
-const ROOM = 170;    // Pixels that a text beside a dot needs.
+const ROOM = 170, LETTER = 10;  // Pixels for a text beside a dot, and for a letter.
 
 // The picture: a column for each agent, a row for each step. Only rows in view exist.
 class Lanes {
@@ -157,8 +157,8 @@ class Lanes {
     if (layout.lanes[lane].kind === "host") return;
     const first = Math.max(layout.rowOf(from), indexAt(layout.tops, this.box.scrollTop)) + 1;
     for (let row = first; row < first + 12 && rows[row] < to; ++row) {
-      const other = layout.laneOf.get(this.trace.steps[rows[row]].agent);
-      if (!(other > lane)) continue;
+      const step = this.trace.steps[rows[row]], other = layout.laneOf.get(step.agent);
+      if (!(other > lane) || this.isLeftward(layout.x(other), this.words.brief(step))) continue;
       const made = this.text(layout.x(lane) + 12, layout.tops[row] + ROW / 2, "waits", text);
       if (other === lane + 1) made.style.maxWidth = `${layout.laneWidth(lane) - 20}px`;
       return;
@@ -188,9 +188,13 @@ class Lanes {
     }
   }
 
-  // Beside the dot, where there is room.
+  // Whether a text stands to the left of its dot, because the right has no room.
+  isLeftward(x, text) {
+    return this.layout.width - x < Math.min(ROOM, LETTER * text.length) && x > 2 * ROOM;
+  }
+
   stepText(x, y, kind, text) {
-    const isLeft = this.layout.width - x < ROOM && x > 2 * ROOM;
+    const isLeft = this.isLeftward(x, text);
     const side = isLeft ? "leftward" : "";
     const made = this.text(isLeft ? x - 13 : x + 13, y, `${kind} ${side}`, text);
     if (isLeft) made.style.maxWidth = `${x - 2 * GUTTER}px`;

@@ -49,6 +49,7 @@ class Page {
     id("bookkeeping").addEventListener("change", () => this.rearrange());
     window.addEventListener("hashchange", () => this.followHash());
     id("streams").checked = this.layout.streams;
+    id("streams").parentElement.hidden = this.layout.streamCount === 0;
     id("streams-label").textContent = count(this.layout.streamCount, "stream");
   }
 
