@@ -9,6 +9,8 @@ const LEVELS = {
   NONE: ["bad", "No verdict: the program does not repeat"],
 };
 
+// `train.cpp:12` of a place with folders.
+const fileOf = (place) => String(place).replace(/^.*\//, "");
 const STOPS = "The trace stops before the program's end.";
 
 // The verdict or the error, and what the reader of the page must know about the trace.
@@ -48,7 +50,7 @@ class Banner {
     const replicas = failure.replicas ?? [], lines = failure.lines ?? [];
     if (!rest.length && (replicas.length || lines.length)) {
       const parts = failure.parts ?? [];
-      const both = replicas.map((n, i) => `replica ${n}${lines[i] ? ` at ${lines[i]}` : ""}` +
+      const both = replicas.map((n, i) => `replica ${n}${lines[i] ? ` at ${fileOf(lines[i])}` : ""}` +
           (parts[i] ? `: ${parts[i]}` : ""));
       for (const text of both.length ? both : lines) box.append(element("p", {}, text));
     }
@@ -66,7 +68,7 @@ class Banner {
     if (verdict.difference) add(verdict.difference);
     for (const race of verdict.races ?? []) {
       add(`${race.subject}: ${["first", "second"].map((side) => `${race[side]?.agent} ` +
-          `${race[side]?.operation} at ${race[side]?.place}`).join("; ")}. ${race.missing}`);
+          `${race[side]?.operation} at ${fileOf(race[side]?.place)}`).join("; ")}. ${race.missing}`);
     }
     if (verdict.level === "CERTIFIED") return box;
     for (const { outcome, token } of verdict.outcomes ?? []) add(`Outcome: ${outcome} (${token})`);

@@ -22,11 +22,13 @@ class History {
     this.merges = [];
     this.copies = new Map();       // Variable: replica: its writes, in order.
     this.placesOf = new Map();     // Agent: places of its steps.
-    this.enqueued = new Map();     // Stream: places of the steps that enqueued its work.
+    this.enqueued = new Map();     // Stream: places of the steps that enqueued its work,
+    this.executed = new Map();     // and of those that ran it.
     this.differences = [];
     for (const id of trace.agents.keys()) {
       this.placesOf.set(id, []);
       this.enqueued.set(id, []);
+      this.executed.set(id, []);
     }
     this.addSteps();
     this.findDifferences();
@@ -39,14 +41,17 @@ class History {
     for (const step of this.trace.steps) {
       const agent = this.trace.agentOf(step);
       this.placesOf.get(step.agent).push(step.place);
-      if (step.stream) this.enqueued.get(step.stream)?.push(step.place);
-      if (step.round !== undefined) {
+      if (["execute", "collective"].includes(step.kind)) {
+        this.executed.get(step.agent).push(step.place);
+      }
+      if (step.kind === "enqueue") this.enqueued.get(step.stream)?.push(step.place);
+      if (step.kind === "merge" || (agent.kind === "replica" && step.round !== undefined)) {
         step.merge = this.mergeOf(step, agent, byKey);
         if (step.kind === "merge") current.set(step.agent, step.merge);
       } else if (agent.kind === "merge") {
         step.merge = current.get(step.agent);
       }
-      if (step.variable !== undefined && step.kind !== "variable_read") this.addWrite(step, agent);
+      if (step.variable !== undefined) this.addCopies(step, agent);
     }
   }
 
@@ -61,6 +66,8 @@ class History {
     if (step.kind === "arrive") merge.arrivals.push(step.place);
     if (step.kind === "resume") merge.resumes.push(step.place);
     if (step.kind === "merge") {
+      const lane = (place) => this.trace.agentOf(this.trace.steps[place]).index;
+      merge.arrivals.sort((a, b) => lane(a) - lane(b));
       merge.place = step.place;
       merge.name = step.name ?? merge.name;
       this.merges.push(merge);
@@ -79,8 +86,11 @@ class History {
         (agent) => agent.kind === "replica" && (host === undefined || agent.host === host));
   }
 
-  addWrite(step, agent) {
-    const writes = step.writes ?? [];
+  // A write changes the copies of its agent; a read with values shows what they are.
+  addCopies(step, agent) {
+    const isRead = step.kind === "variable_read";
+    const values = (isRead ? step.reads : step.writes) ?? [];
+    if (isRead && !values.length) return;
     let owners = this.replicasOf(agent.host);
     if (agent.kind === "replica") owners = [agent];
     else if (step.replica !== undefined) owners = owners.filter((o) => o.index === step.replica);
@@ -88,8 +98,10 @@ class History {
     const copies = this.copies.get(step.variable);
     owners.forEach((owner, i) => {
       if (!copies.has(owner.id)) copies.set(owner.id, []);
-      const value = writes.length === owners.length ? writes[i] : writes[0];
-      copies.get(owner.id).push({ place: step.place, version: step.version, value: value ?? {} });
+      const value = (values.length === owners.length ? values[i] : values[0]) ?? {};
+      const list = copies.get(owner.id);
+      if (isRead && value.digest === list.at(-1)?.value.digest) return;
+      list.push({ place: step.place, version: step.version, value });
     });
   }
 
@@ -172,7 +184,9 @@ class History {
       if (isOwnWork) begin = Math.max(begin, place);
       else cause = Math.max(cause, place);
     }
-    return cause > begin ? { begin, cause: this.trace.steps[cause] } : null;
+    if (cause > begin) return { begin, cause: this.trace.steps[cause] };
+    const before = this.trace.steps[from];  // Of a replica that waits for a merge in vain.
+    return before?.kind === "arrive" && agent.kind === "replica" ? { begin, cause: before } : null;
   }
 
   // What an agent that has no step after `place` waits for, in words, or nothing.
@@ -183,10 +197,8 @@ class History {
 
   waitText(step, cause) {
     if (step.kind === "run_end") return "waits for the replicas";
-    if (cause.kind === "merge") return `waits for merge ${cause.merge.number}`;
-    const agent = this.trace.agentOf(cause);
-    return agent.kind === "merge" ? `waits for merge ${cause.merge?.number ?? ""}`
-                                  : `waits for ${agent.name}`;
+    if (cause.merge) return `waits for merge ${cause.merge.number}`;
+    return `waits for ${this.trace.agentOf(cause).name}`;
   }
 
   // What an agent does after the step at `place`, in words.
@@ -194,7 +206,7 @@ class History {
     const places = this.placesOf.get(agent.id);
     const at = lastAt(places, place);
     const next = places[at + 1];
-    if (next !== undefined) {
+    if (next !== undefined && (at >= 0 || agent.kind === "stream")) {
       const wait = this.waitBefore(at < 0 ? -1 : places[at], next);
       if (wait && wait.begin <= place) {
         return { waits: true, text: this.waitText(this.trace.steps[next], wait.cause) };
@@ -211,7 +223,7 @@ class History {
 
   statusOfStream(agent, place, last, words) {
     if (last === place) return { text: words.brief(this.trace.steps[place]) };
-    const done = lastAt(this.placesOf.get(agent.id), place) + 1;
+    const done = lastAt(this.executed.get(agent.id), place) + 1;
     const queued = lastAt(this.enqueued.get(agent.id), place) + 1 - done;
     return { text: queued > 0 ? `has ${count(queued, "piece")} of work left` : "is idle" };
   }

@@ -160,7 +160,7 @@ class Lanes {
       const step = this.trace.steps[rows[row]], other = layout.laneOf.get(step.agent);
       if (!(other > lane) || this.isLeftward(layout.x(other), this.words.brief(step))) continue;
       const made = this.text(layout.x(lane) + 12, layout.tops[row] + ROW / 2, "waits", text);
-      if (other === lane + 1) made.style.maxWidth = `${layout.laneWidth(lane) - 20}px`;
+      made.style.maxWidth = `${layout.laneWidth(lane) - 20}px`;
       return;
     }
   }
@@ -219,8 +219,8 @@ class Lanes {
     this.number(y + 51, "gets");
     for (const place of merge.arrivals) {
       const arrival = this.trace.steps[place], back = this.history.backOf(merge, arrival.agent);
-      this.drawExchange(arrival, y + 26, valuesText(arrival.brings) || "nothing");
-      this.drawExchange(arrival, y + 51, back ? valuesText(back.gets) || "nothing" : "not yet");
+      this.drawExchange(arrival, y + 26, valuesText(arrival.brings) || "—");
+      this.drawExchange(arrival, y + 51, back ? valuesText(back.gets) || "—" : "not yet");
     }
   }
 

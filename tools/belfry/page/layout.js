@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-const ORDER = ["host", "replica", "stream"];
 const ROW = 28, MERGE_ROW = 82, GUTTER = 70;
 // Widths of lanes: of a host, the least, and the least of many replicas.
 const HOST_LANE = 72, LEAST_LANE = 148, NARROW_LANE = 88;
@@ -45,9 +44,7 @@ class Layout {
       this.shownOf.get(id).push(place);
     }
     this.lanes = [...this.trace.agents.values()].filter(
-        (agent) => ORDER.includes(agent.kind) && this.shownOf.has(agent.id));
-    this.lanes.sort((a, b) => (a.host ?? 0) - (b.host ?? 0) ||
-        ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || a.index - b.index);
+        (agent) => agent.kind !== "merge" && this.shownOf.has(agent.id));
     this.laneOf = new Map(this.lanes.map((agent, lane) => [agent.id, lane]));
   }
 

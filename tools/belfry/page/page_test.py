@@ -142,6 +142,14 @@ class Shows(PageTest):
         self.assertIn("<i>p</i>", self.text("#banner"))
         self.assertEqual(self.count("b, i, body script:not(#trace, #sources)"), 1)
 
+    def test_words_for_a_cancelled_replica(self):
+        sample = Sample()
+        sample.step("arrive", "R0", run=1, round=1, name="all_reduce", brings=[])
+        sample.step("throw", "R0", run=1, error="cancelled")
+        self.open("cancelled", sample.text())
+        self.assertIn("is cancelled", self.texts("#lanes .text.bad"))
+        self.assertEqual(self.count("line.wait"), 1)  # From the arrival to the exception.
+
     def test_a_trace_that_stops(self):
         trace = Sample().run(1)
         self.open("stops", trace[:trace.index('{"end"') - 30])

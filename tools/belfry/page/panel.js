@@ -60,9 +60,9 @@ class Panel {
       const arrival = this.trace.steps[place];
       const back = this.history.backOf(merge, arrival.agent);
       return element("tr", {}, element("th", { scope: "row" }, this.trace.agentOf(arrival).name),
-                     element("td", {}, valuesText(arrival.brings) || "nothing"),
+                     element("td", {}, valuesText(arrival.brings) || "—"),
                      element("td", { class: merge.differs ? "bad" : "" },
-                             back ? valuesText(back.gets) || "nothing" : "not yet"));
+                             back ? valuesText(back.gets) || "—" : "not yet"));
     });
     const head = element("tr", {}, ...["", "brings", "gets"].map(
         (text) => element("th", { scope: "col" }, text)));
@@ -144,6 +144,6 @@ class Panel {
 
   link(step) {
     return element("button", { type: "button", class: "link", onclick: () => this.choose(step.place) },
-                   `step ${step.step}: ${this.words.who(step)} ${this.words.brief(step)}`);
+                   this.words.listed(step));
   }
 }

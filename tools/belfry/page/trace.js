@@ -28,6 +28,14 @@ function unpacked(packed) {
   return new TextDecoder().decode(bytes);
 }
 
+const ORDER = ["host", "replica", "merge", "stream"];
+
+// The order of lanes: hosts, and on each the replicas before the streams.
+function byLane(a, b) {
+  return (a.host ?? 0) - (b.host ?? 0) || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) ||
+      a.index - b.index;
+}
+
 // The lines of a trace. A step has a `place`, its index in `steps`; its number is `step`.
 class Trace {
   constructor(text) {
@@ -44,6 +52,7 @@ class Trace {
     for (const line of text.split("\n")) {
       if (line !== "") this.read(line);
     }
+    this.agents = new Map([...this.agents].sort(([, a], [, b]) => byLane(a, b)));
     for (const step of this.steps) {
       step.after = (step.after ?? []).map((n) => this.places.get(n)).filter((p) => p !== undefined);
     }
@@ -91,7 +100,7 @@ class Trace {
   failureOfRun() {
     const failed = this.steps.find((step) => step.kind === "run_end" && step.failed);
     if (!failed) return null;
-    return typeof failed.failed === "object" ? failed.failed : { text: "a run ended with an error" };
+    return typeof failed.failed === "object" ? failed.failed : { text: "a run failed" };
   }
 
   agentOf(step) {

@@ -58,6 +58,12 @@ class Words {
     this.trace = trace;
   }
 
+  // A step in a list.
+  listed(step) {
+    const isNamed = step.kind === "merge" || step.kind.startsWith("run_");
+    return `step ${step.step}: ${isNamed ? "" : `${this.who(step)} `}${this.brief(step)}`;
+  }
+
   // What a step is about: the name with the reduction.
   subject(step) {
     const name = step.name || (step.kind === "execute" ? "work" : "");
@@ -78,8 +84,8 @@ class Words {
     return step.writes?.length ? ` ${sign} ${valuesText(step.writes)}` : "";
   }
 
-  failed(step) {
-    return step.failed?.code ? `: ${step.failed.code}` : "";
+  ending(step) {
+    return !step.failed ? "ends" : step.failed.code ? `fails: ${step.failed.code}` : "fails";
   }
 
   // A few words, beside the lane of the agent.
@@ -88,13 +94,16 @@ class Words {
     const variable = step.variable === undefined ? name : this.trace.variableName(step.variable);
     switch (step.kind) {
       case "run_begin": return `run ${step.run} begins`;
-      case "run_end": return `run ${step.run} ${step.failed ? "fails" + this.failed(step) : "ends"}`;
+      case "run_end": return `run ${step.run} ${this.ending(step)}`;
       case "start": return "starts";
       case "end": return "ends";
-      case "throw": return `throws ${step.error ?? name}`;
+      case "throw":
+        return step.error === "cancelled" ? "is cancelled" : `throws ${step.error ?? name}`;
       case "arrive": return `brings ${valuesText(step.brings) || "nothing"}`;
       case "merge": return `${step.merge.title}: ${name}`;
-      case "resume": return step.gets?.length ? `gets ${valuesText(step.gets)}` : "goes on";
+      case "resume":
+        if (step.gets?.length) return `gets ${valuesText(step.gets)}`;
+        return step.merge ? "goes on" : `goes on after ${name}`;
       case "variable_read": return `reads ${variable}${this.writes(step, "=")}`;
       case "variable_write": return `writes ${variable}${this.writes(step, "=")}`;
       case "variable_made": return `makes ${variable}${this.writes(step, "=")}`;
@@ -103,8 +112,11 @@ class Words {
       case "execute":
       case "collective": return `runs ${name}${this.writes(step, "→")}`;
       case "record": return "records an event";
-      case "wait": return `waits for ${name || "an event"}`;
-      case "host_read": return `reads device memory${this.writes(step, "→")}`;
+      case "wait":
+        if (!step.stream) return `waits for ${name || "an event"}`;
+        return `lets ${this.stream(step)} wait for ` +
+            (this.trace.agents.get(step.for)?.name ?? "an event");
+      case "host_read": return `reads ${valuesText(step.reads) || "a value"} from a device`;
       case "host_wait": return "waits for the device";
       case "host_value": return `keeps a value of the host${this.writes(step, "=")}`;
       case "allocate": return "allocates memory";
@@ -121,22 +133,23 @@ class Words {
       case "run_begin":
         return `Run ${step.run} begins on ${count(step.replicas ?? 0, "replica")}.`;
       case "run_end":
-        return `Run ${step.run} ${step.failed ? "fails" + this.failed(step) : "ends"}.`;
+        return `Run ${step.run} ${this.ending(step)}.`;
       case "arrive": {
         const brought = valuesText(step.brings) || "no value";
-        return `${who} brings ${brought} to ${step.merge.title}, ${name}, and waits there.`;
+        const about = step.merge.name ? `, ${step.merge.name},` : "";
+        return `${who} brings ${brought} to ${step.merge.title}${about} and waits there.`;
       }
       case "merge":
         return `${step.merge.title} begins, ${name}: ` +
             `${count(step.merge.arrivals.length, "replica")} arrived.`;
       case "resume":
-        return `${who} goes on after ${step.merge.title}` +
+        return `${who} goes on after ${step.merge?.title ?? name}` +
             (step.gets?.length ? ` with ${valuesText(step.gets)}.` : ".");
       case "enqueue":
-        return `${who} enqueues ${name} on the stream ${this.stream(step)}, and does not wait for it.`;
+        return `${who} enqueues ${name} on ${this.stream(step)}, and does not wait for it.`;
       case "collective":
-        return `${who} runs its part of ${name}` +
-            (step.members ? ` of ${count(step.members, "member")}` : "") + this.operands(step) + ".";
+        return `${who} runs its part of ${name} of ${count(step.members ?? 0, "member")}` +
+            `${this.operands(step)}.`;
       case "execute": return `${who} runs ${name}${this.operands(step)}.`;
       default: return `${who} ${this.brief(step)}.`;
     }
