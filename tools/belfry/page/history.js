@@ -137,12 +137,12 @@ class History {
   // Copies with equal numbers of writes have equal values.
   compareCopies(number, copies) {
     const versions = new Map();
-    for (const [replica, writes] of copies) {
-      for (const write of writes) {
-        const version = write.version ?? writes.indexOf(write) + 1;
+    for (const writes of copies.values()) {
+      writes.forEach((write, i) => {
+        const version = write.version ?? i + 1;
         if (!versions.has(version)) versions.set(version, []);
-        versions.get(version).push({ replica, ...write });
-      }
+        versions.get(version).push(write);
+      });
     }
     for (const writes of versions.values()) {
       const digests = new Set(writes.map((write) => write.value.digest).filter(Boolean));
