@@ -22,6 +22,7 @@
 #include "schedule/replay_executor.h"
 #include "schedule/replayed_chooser.h"
 #include "schedule/watched_executor.h"
+#include "trace/trace_observer.h"
 
 #include <algorithm>
 #include <atomic>
@@ -78,15 +79,18 @@ std::string_view refusal_of_exploration(const Attachments& attached) {
            "all "
            "its hosts";
   }
-  if (attached.chooser == nullptr && attached.observer == nullptr) return {};
-  return "the program gives the backend a Chooser or an observer, and an exploration has its own";
+  if (attached.chooser == nullptr && attached.observer == nullptr && attached.trace == nullptr) {
+    return {};
+  }
+  return "the program gives the backend a Chooser, an observer or a trace, and an exploration has "
+         "its own";
 }
 
 }  // namespace
 
 // Parts in the order of their needs: the last is destroyed first.
 struct Backend::State final : ScheduleSource {
-  State(const Options& checked, const Attachments& attached)
+  State(const Options& checked, const Attachments& attached, const CallSite& site)
       : options(checked),
         threads(options.carrier != Carrier::kFiber),
         record(options.record_limit),
@@ -102,14 +106,17 @@ struct Backend::State final : ScheduleSource {
     shared.share_copies = options.share_copies;
     shared.check_kernels = options.check_kernels;
     if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
-    if (attached.observer != nullptr) {
+    if (attached.trace != nullptr) begin_trace(*attached.trace, attached, site);
+    Observer* const observer = trace_observer ? &*trace_observer : attached.observer;
+    if (observer != nullptr) {
       // An observer of the library's own may follow accesses to host memory, too.
       host_watch = dynamic_cast<engine::HostAccessWatch*>(attached.observer);
       using Extent = engine::HostAccessWatch::Extent;
       const Extent extent = host_watch == nullptr ? Extent::kRuns : host_watch->extent();
-      if (extent != Extent::kNothing) {
-        watch.emplace(*attached.observer, extent == Extent::kMemory ? host_watch : nullptr);
-        observing_sink.emplace(*watch, shared.sink);
+      if (extent != Extent::kNothing || trace_observer) {
+        TraceObserver* const tap = trace_observer ? &*trace_observer : nullptr;
+        watch.emplace(*observer, extent == Extent::kMemory ? host_watch : nullptr, tap);
+        observing_sink.emplace(*watch, shared.sink, tap);
       }
     }
     shared.staging = std::make_shared<engine::BlockPool>();
@@ -136,6 +143,17 @@ struct Backend::State final : ScheduleSource {
     // An owner may hold a tensor of the backend, and a tensor holds the engine with the owner.
     shared.engine->discard();
     shared.owners->release_ended();
+    if (trace != nullptr) trace->writer().end(schedule().token, sink.log().hash());
+  }
+
+  // A cluster begins and ends the trace of its hosts itself.
+  void begin_trace(TraceFile& file, const Attachments& attached, const CallSite& site) {
+    if (attached.host < 0) {
+      file.writer().begin(
+          {.backend = "sim", .devices = options.devices, .options = to_string(options)}, site);
+      trace = &file;
+    }
+    trace_observer.emplace(file, attached.host, options.devices, attached.observer);
   }
 
   std::unique_ptr<Executor> make_executor() {
@@ -190,6 +208,8 @@ struct Backend::State final : ScheduleSource {
   LogSink sink;
   LockedLogSink locked_sink;
   engine::HostAccessWatch* host_watch = nullptr;
+  TraceFile* trace = nullptr;  // Ends with the backend.
+  std::optional<TraceObserver> trace_observer;
   std::optional<engine::Watch> watch;
   std::optional<ObservingSink> observing_sink;
   Shared shared;
@@ -213,11 +233,11 @@ std::shared_ptr<Backend::State> Backend::state_for(const Options& options,
   ProgramRun* const program = PresentBody::program();
   // The backend of an exploration in the program is none of the program's own.
   const bool of_exploration = dynamic_cast<engine::HostAccessWatch*>(attached.observer) != nullptr;
-  if (program == nullptr || of_exploration) return std::make_shared<State>(checked, attached);
+  if (program == nullptr || of_exploration) return std::make_shared<State>(checked, attached, site);
   const Backend* const explored = program->make({checked, site, refusal_of_exploration(attached)});
   const std::shared_ptr<State> state =
       explored != nullptr ? explored->state_
-                          : std::make_shared<State>(checked, program->observed(attached));
+                          : std::make_shared<State>(checked, program->observed(attached), site);
   state->program = program->program();
   return state;
 }

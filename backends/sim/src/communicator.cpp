@@ -90,7 +90,7 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
 
 // All tensors are checked before the first command is enqueued.
 void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  const CallerScope caller(*engine_, __builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0), parts);
   const auto collectives = collectives_of(parts, size());
   std::vector<engine::Command> commands;
   for (std::size_t first = 0; first < collectives.size(); first += kTensorsAtOnce) {
@@ -110,7 +110,7 @@ void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> pa
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
-  const CallerScope caller(*engine_, __builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0), parts);
   engine::Command command =
       begin({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root});
   command.copies = true;
@@ -124,7 +124,7 @@ void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts)
 }
 
 void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
-  const CallerScope caller(*engine_, __builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0), parts);
   engine::Command command = begin({.kind = CollectiveKind::kAllGather, .parts = parts});
   command.run = [](const engine::Command& own) {
     for (const engine::Access& output : own.writes) {

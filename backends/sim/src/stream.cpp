@@ -134,7 +134,7 @@ SimStream::SimStream(Device& device, const Shared& shared, engine::QueueOptions 
 SimStream::~SimStream() { engine_->destroy_queue(queue_); }
 
 void SimStream::launch(Kernel kernel) {
-  const CallerScope caller(*engine_, __builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0), kernel.inputs, kernel.outputs);
   engine::Command command;
   command.name = operation_name(kernel);
   command.reads.reserve(kernel.inputs.size());
@@ -185,7 +185,7 @@ void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
 }
 
 void SimStream::copy(BufferView to, BufferView from) {
-  const CallerScope caller(*engine_, __builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0), to, from);
   engine::Command command;
   command.name = "copy";
   command.reads.push_back(access_of(from, *engine_, "copy"));
@@ -204,7 +204,7 @@ void SimStream::copy(BufferView to, BufferView from) {
 }
 
 void SimStream::write(BufferView to, const void* from) {
-  const CallerScope caller(*engine_, __builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0), to);
   engine::Command command;
   command.name = "write";
   command.writes.push_back(access_of(to, *engine_, "write"));
@@ -218,7 +218,7 @@ void SimStream::write(BufferView to, const void* from) {
 }
 
 void SimStream::read(void* to, BufferView from) {
-  const CallerScope caller(*engine_, __builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0), from);
   engine_->read(queue_, to, access_of(from, *engine_, "read"));
   detail::touched(to, from.bytes(), true, detail::submitting_site());
   owners_->release_ended();

@@ -26,9 +26,10 @@ struct Shared;
 /// around the call has set a site.
 class CallerScope {
  public:
-  /// `return_address` is the function's.
-  CallerScope(engine::Engine& engine, const void* return_address) {
-    engine.called_from(return_address);
+  /// `return_address` is the function's; `views` are as of Engine::called_from.
+  template <class... Views>
+  CallerScope(engine::Engine& engine, const void* return_address, const Views&... views) {
+    engine.called_from(return_address, views...);
     if (!detail::submitting_site().empty() || !watch::linked() || !has_place()) return;
     scope_.emplace(watch::source_site(static_cast<const char*>(return_address) - 1));
   }

@@ -16,9 +16,11 @@
 #include "schedule/recording_chooser.h"
 #include "schedule/replay.h"
 #include "schedule/replayed_chooser.h"
+#include "trace/host_steps.h"
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -27,8 +29,11 @@ namespace belfry::sim {
 // Keeps the operations of the hosts, in one order with those of the backends.
 class HostLog final : public OperationSink {
  public:
-  HostLog(int hosts, std::size_t limit, SlowHosts& slow)
-      : log(hosts, limit), backends_(static_cast<std::size_t>(hosts)), slow_(slow) {}
+  // `trace` may be null.
+  HostLog(int hosts, std::size_t limit, SlowHosts& slow, TraceFile* trace)
+      : log(hosts, limit), backends_(static_cast<std::size_t>(hosts)), slow_(slow) {
+    if (trace != nullptr) steps_.emplace(trace->writer());
+  }
   // The log of a backend, until the end of its host.
   void follow(int host, const Log& backend) {
     backends_[static_cast<std::size_t>(host)] = &backend;
@@ -38,6 +43,7 @@ class HostLog final : public OperationSink {
   }
   void on_operation(const Operation& operation) override {
     log.append(operation, operations_of(log.turn()));
+    if (steps_) steps_->operation(operation);
     const bool ends =
         operation.kind == OperationKind::kEnd || operation.kind == OperationKind::kThrow;
     if (!ends) slow_.step(operation.agent.index);
@@ -54,17 +60,19 @@ class HostLog final : public OperationSink {
 
   std::vector<const Log*> backends_;
   SlowHosts& slow_;
+  std::optional<HostSteps> steps_;
 };
 
 // A run. Kept until the next run, for the log and the choices.
 struct Run final : Job, ScheduleSource {
-  explicit Run(const ClusterOptions& wanted)
+  Run(const ClusterOptions& wanted, TraceFile* file)
       : options(wanted),
+        trace(file),
         record(wanted.record_limit),
         replay(wanted.schedule.choices),
         chooser(make_chooser()),
         slow(*chooser, wanted.hosts, options.faults),
-        hosts(wanted.hosts, wanted.record_limit, slow),
+        hosts(wanted.hosts, wanted.record_limit, slow, file),
         executor(make_fiber_executor({.chooser = slow.is_needed() ? &slow : chooser.get(),
                                       .sink = &hosts,
                                       .agents = nullptr,
@@ -103,6 +111,7 @@ struct Run final : Job, ScheduleSource {
   }
 
   const ClusterOptions& options;
+  TraceFile* trace;  // Null without a trace.
   ChoiceRecord record;
   Replay replay;
   std::unique_ptr<Chooser> chooser;  // Of hosts, replicas and streams.
@@ -124,11 +133,14 @@ class RunningHost final : public Host {
       : run_(run),
         host_(host),
         group_(run.meeting, host),
-        backend_({.devices = run.options.devices_of[static_cast<std::size_t>(host)],
-                  .memory_limit_bytes = run.options.memory_limit_bytes,
-                  .record_limit = run.options.record_limit,
-                  .seed = run.options.seed},
-                 Attachments{.chooser = run.chooser.get(), .schedules = &run}, run.site) {}
+        backend_(
+            {.devices = run.options.devices_of[static_cast<std::size_t>(host)],
+             .memory_limit_bytes = run.options.memory_limit_bytes,
+             .record_limit = run.options.record_limit,
+             .seed = run.options.seed},
+            Attachments{
+                .chooser = run.chooser.get(), .trace = run.trace, .host = host, .schedules = &run},
+            run.site) {}
 
   ProcessGroup& group() override { return group_; }
   Backend& backend() override { return backend_; }
@@ -177,12 +189,18 @@ void Run::body(int host) noexcept {
 
 struct Cluster::State {
   ClusterOptions options;
+  TraceFile* trace = nullptr;
   std::unique_ptr<Run> latest{};
   ClusterLog nothing{};  // Before the first run.
 };
 
 Cluster::Cluster(ClusterOptions options, CallSite site)
     : state_(std::make_unique<State>(State{checked_options(std::move(options), site)})) {}
+
+Cluster::Cluster(ClusterOptions options, TraceFile& trace, CallSite site)
+    : Cluster(std::move(options), site) {
+  state_->trace = &trace;
+}
 
 Cluster::~Cluster() = default;
 
@@ -191,12 +209,22 @@ void Cluster::run(const std::function<void(Host&)>& program, CallSite site) {
     throw ContextError(ErrorCode::kStrategyBusy, "a cluster runs inside its own run",
                        "make another cluster", site);
   }
-  state_->latest = std::make_unique<Run>(state_->options);
+  TraceFile* const trace = state_->trace;
+  if (trace != nullptr) {
+    const std::vector<int>& devices = state_->options.devices_of;
+    trace->writer().begin({.backend = "sim",
+                           .hosts = state_->options.hosts,
+                           .devices = std::accumulate(devices.begin(), devices.end(), 0),
+                           .options = to_string(state_->options)},
+                          site);
+  }
+  state_->latest = std::make_unique<Run>(state_->options, trace);
   Run& run = *state_->latest;
   run.program = &program;
   run.site = site;
   PresentBody::runs_cluster();
   run.executor->carry(state_->options.hosts, run, {});
+  if (trace != nullptr) trace->writer().end(run.schedule().token, run.hosts.log.hash());
   belfry::detail::rethrow_cause(run.thrown);
   run.replay.throw_misfit(site);
 }

@@ -49,6 +49,8 @@ class CommandQueue {
   AgentId agent() const { return {AgentId::Kind::kStream, number_}; }
   /// The number of host calls that wait for the queue, for tests: an ended wait no longer counts.
   std::size_t waiting_hosts() const { return waiting_hosts_.size(); }
+  /// The number of items that are done.
+  std::uint64_t done() const { return done_; }
   /// The next item. The queue is not empty.
   const QueueItem& head() const { return items_.front(); }
 

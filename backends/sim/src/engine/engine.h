@@ -105,9 +105,12 @@ class Engine final : public OtherAgents {
 
   /// Notes the code that calls the backend, by the address that the call returns to, if there is a
   /// watch: streams, events and communicators take no call site.
-  void called_from(const void* return_address) {
+  /// `views`: views, and parts of collectives, that the call works on.
+  template <class... Views>
+  void called_from(const void* return_address, const Views&... views) {
     if (options_.watch == nullptr) return;
     options_.watch->called_by(static_cast<const char*>(return_address) - 1);
+    (options_.watch->works_on(views), ...);
   }
   CommandQueue& create_queue(QueueOptions options);
   /// The queue's commands still run; the handle may not be used any more.
@@ -250,6 +253,8 @@ class Engine final : public OtherAgents {
   void tell_stream(sim::Observation seen, const CommandQueue& queue, std::uint64_t number);
   void saw_work(sim::Observation::Kind kind, std::span<CommandQueue* const> queues,
                 const Command& command);
+  void saw_begin(const QueueItem& head);
+  void saw_end(std::span<CommandQueue* const> queues, const Command& command, bool failed);
   void saw_item(sim::Observation::Kind kind, const CommandQueue& queue, const EventRecord* record);
   void saw_finish(const CommandQueue& queue, bool failed);
   void saw_without_record(sim::Observation::Kind kind, const EventPoint& event);

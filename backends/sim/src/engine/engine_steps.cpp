@@ -224,8 +224,11 @@ void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
 // different kernels.
 void Engine::step(CommandQueue& queue) {
   std::optional<Watch::Stay> nobody;
-  if (options_.watch != nullptr) nobody.emplace(*options_.watch, std::nullopt);
   const QueueItem& head = queue.items_.front();
+  if (options_.watch != nullptr) {
+    nobody.emplace(*options_.watch, std::nullopt);
+    saw_begin(head);
+  }
   // A copy, for the items that hold the collective go away.
   const bool stepped = head.kind == QueueItem::Kind::kCollective
                            ? step_collective(CollectivePtr(head.collective))
@@ -245,11 +248,11 @@ bool Engine::step_work(CommandQueue& queue) {
   queue.history_.queue_acquires(head.command.get());
   if (failure == nullptr && !execute(*head.command, queue, failure)) return false;
   if (failure != nullptr) spoil_writes(*head.command, failure);
-  if (options_.watch != nullptr && failure == nullptr) {
-    CommandQueue* const queues[] = {&queue};
-    saw_work(Seen::kTookEffect, queues, *head.command);
-  }
   const bool failed = failure != nullptr;
+  if (options_.watch != nullptr) {
+    CommandQueue* const queues[] = {&queue};
+    saw_end(queues, *head.command, failed);
+  }
   note_execution(queue, *head.command, footprints_of(*head.command),
                  noted_digest_of(OperationKind::kExecute, *head.command, queue, failed), 0, failed);
   finish_head(queue, failure, last_resort_);
@@ -267,8 +270,8 @@ bool Engine::step_collective(const CollectivePtr& collective) {
     return false;
   }
   if (failure != nullptr) spoil_writes(collective->command, failure);
-  if (options_.watch != nullptr && failure == nullptr) {
-    saw_work(Seen::kTookEffect, collective->queues, collective->command);
+  if (options_.watch != nullptr) {
+    saw_end(collective->queues, collective->command, failure != nullptr);
   }
   const Command& command = collective->command;
   const std::vector<Footprint>& footprints = footprints_of(command);

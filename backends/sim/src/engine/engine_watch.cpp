@@ -56,6 +56,18 @@ void Engine::saw_work(Observation::Kind kind, std::span<CommandQueue* const> que
   options_.watch->tell(seen);
 }
 
+void Engine::saw_begin(const QueueItem& head) {
+  WorkTap* const tap = options_.watch->tap();
+  if (tap == nullptr) return;
+  const bool is_alone = head.kind == QueueItem::Kind::kWork;
+  tap->begins(is_alone ? *head.command : head.collective->command);
+}
+
+void Engine::saw_end(std::span<CommandQueue* const> queues, const Command& command, bool failed) {
+  if (!failed) saw_work(Observation::Kind::kTookEffect, queues, command);
+  if (WorkTap* const tap = options_.watch->tap()) tap->ended(command, queues, failed);
+}
+
 void Engine::saw_item(Observation::Kind kind, const CommandQueue& queue,
                       const EventRecord* record) {
   Observation seen;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/backend.h"
 #include "belfry/backend/executor.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/sim/observer.h"
@@ -17,6 +18,7 @@
 
 namespace belfry::engine {
 
+class CommandQueue;
 class Engine;
 struct Command;
 
@@ -66,12 +68,42 @@ class HostAccessWatch {
   virtual void reach_variable(std::uint32_t number, bool made) = 0;
 };
 
+/// Follows the contents of buffers, for a trace.
+class WorkTap {
+ public:
+  virtual ~WorkTap() = default;
+  /// Work, a host read, or a merge is about `view`.
+  virtual void works_on(const BufferView& view) = 0;
+  /// The command is about to run. Again, if it runs again for want of memory.
+  virtual void begins(const Command& command) = 0;
+  /// The command has run, or, if it `failed`, has not: the items at the heads of `queues`.
+  virtual void ended(const Command& command, std::span<CommandQueue* const> queues,
+                     bool failed) = 0;
+};
+
 /// An observer, with the state that names things to the observer: the acting replica, merge or
 /// host, and the numbers of runs, events and variables.
 class Watch {
  public:
-  explicit Watch(sim::Observer& observer, HostAccessWatch* memory = nullptr)
-      : observer_(observer), memory_(memory) {}
+  explicit Watch(sim::Observer& observer, HostAccessWatch* memory = nullptr,
+                 WorkTap* tap = nullptr)
+      : observer_(observer), memory_(memory), tap_(tap) {}
+
+  /// Tells a trace of the element types of views.
+  void works_on(const BufferView& view) {
+    if (tap_ != nullptr) tap_->works_on(view);
+  }
+  void works_on(std::span<const BufferView> views) {
+    for (const BufferView& view : views) works_on(view);
+  }
+  void works_on(std::span<const CollectivePart> parts) {
+    for (const CollectivePart& part : parts) {
+      works_on(part.input);
+      works_on(part.output);
+    }
+  }
+  /// Null unless a trace follows the contents of buffers.
+  WorkTap* tap() const { return tap_; }
 
   /// Sets the executor whose runs tell the place of host code. `executor` carries the runs itself.
   void attach(const Executor* executor) { executor_ = executor; }
@@ -156,6 +188,7 @@ class Watch {
 
   sim::Observer& observer_;
   HostAccessWatch* memory_;
+  WorkTap* tap_;
   std::optional<sim::Actor> present_ = sim::Actor{};  // Whose accesses count.
   std::uint32_t phase_ = 0;
   const Executor* executor_ = nullptr;

@@ -4,21 +4,28 @@
 
 #include "belfry/backend/operation.h"
 #include "engine/watch.h"
+#include "trace/trace_observer.h"
 
 namespace belfry::sim {
 
 /// Tells an observer of the operations of replicas and merges, and hands every operation on to
 /// `log`, which may be null. Announcements of the engine, and of the begin and end of a run, are
-/// left out: the engine and WatchedExecutor tell the observer themselves, with more.
+/// left out: the engine and WatchedExecutor tell the observer themselves, with more. A trace hears
+/// of the begin and end of a run here.
 class ObservingSink final : public OperationSink {
  public:
-  ObservingSink(engine::Watch& watch, OperationSink* log) : watch_(watch), log_(log) {}
+  /// `trace` may be null.
+  ObservingSink(engine::Watch& watch, OperationSink* log, TraceObserver* trace)
+      : watch_(watch), log_(log), trace_(trace) {}
 
   void on_operation(const Operation& operation) override {
     if (log_ != nullptr) log_->on_operation(operation);
     const bool by_host = operation.agent.kind == AgentId::Kind::kHost;
     if (by_host && operation.kind != OperationKind::kHostValue) return;
-    if (!is_step(operation.kind)) return;
+    if (!is_step(operation.kind)) {
+      if (trace_ != nullptr) trace_->run(operation, watch_.actor());
+      return;
+    }
     Observation seen;
     seen.actor = watch_.actor();
     seen.site = operation.site;
@@ -29,6 +36,7 @@ class ObservingSink final : public OperationSink {
  private:
   engine::Watch& watch_;
   OperationSink* log_;
+  TraceObserver* trace_;
 };
 
 }  // namespace belfry::sim

@@ -18,9 +18,12 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
 void all_reduce_requests(CrossReplicaContext& cross, MergeRequest* const* requests,
                          const Participants& present);
 
+/// Shows the leaves of the request: before the merge the replica's, afterwards the result's.
+void show_all_reduce(const MergeRequest& request, bool results, ValueVisitor& visitor);
+
 template <class T>
-inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(),
-                                          &execute_all_reduce};
+inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(), &execute_all_reduce,
+                                          nullptr, &show_all_reduce};
 
 /// One replica's all_reduce: its leaves, which the merge overwrites.
 struct AllReduceRequest : MergeRequest {

@@ -113,6 +113,9 @@ class MergePoint {
   virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                               FunctionRef<std::shared_ptr<void>()> make) = 0;
 
+  /// The merge at which the replica waits, or that it leaves; null if there is none.
+  virtual const MergeRequest* request_of(int /*replica*/) const { return nullptr; }
+
   /// Whether the log records the host values of replicas (SEM-77).
   bool notes() const { return notes_; }
   /// On a replica: tells the log the replica's present host values, if the log records them.

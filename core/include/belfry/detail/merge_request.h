@@ -6,6 +6,7 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/on_replicas.h"
 #include "belfry/detail/refused.h"
+#include "belfry/detail/shown_values.h"
 #include "belfry/detail/strategy/options.h"
 
 #include <algorithm>
@@ -58,6 +59,8 @@ struct MergeType {
                   const Participants& present, int functions);
   /// The subject of a request, if the kind does not say all; may be null.
   std::string (*describe)(const MergeRequest& request) = nullptr;
+  /// Shows the values that the replica brings, or, with `results`, gets; may be null.
+  void (*show)(const MergeRequest& request, bool results, ValueVisitor& visitor) = nullptr;
 };
 
 /// The request of a paused replica: pointers into the stack of the replica.
@@ -127,8 +130,24 @@ struct MergeCall : MergeRequest {
     }
   }
 
+  static void show(const MergeRequest& request, bool results, ValueVisitor& visitor) {
+    const auto& own = static_cast<const MergeCall&>(request);
+    if (results) {
+      if constexpr (!kVoid) {
+        if (own.result) show_value(*own.result, "", visitor);
+      }
+      return;
+    }
+    int index = 0;
+    const auto path = [&] {
+      return sizeof...(Args) == 1 ? std::string() : "[" + std::to_string(index++) + "]";
+    };
+    std::apply([&](const auto*... values) { (show_value(*values, path(), visitor), ...); },
+               own.args);
+  }
+
   static constexpr MergeType kType{Kind, spelling<std::remove_cvref_t<Args>...>(), &execute,
-                                   describer()};
+                                   describer(), &show};
 
   const F* fn;
   std::tuple<std::remove_reference_t<Args>*...> args;

@@ -115,6 +115,9 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void run(const RunOptions& options);
 
   void meet(int replica, MergeRequest& request) override;
+  const MergeRequest* request_of(int replica) const override {
+    return requests_[static_cast<std::size_t>(replica)];
+  }
   void touch(int replica, OperationKind kind, const VariableInfo& variable, CallSite site) override;
   std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                       FunctionRef<std::shared_ptr<void>()> make) override;

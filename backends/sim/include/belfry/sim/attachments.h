@@ -5,6 +5,7 @@
 #include "belfry/backend/backend.h"
 #include "belfry/backend/chooser.h"
 #include "belfry/sim/observer.h"
+#include "belfry/trace.h"
 
 namespace belfry::sim {
 
@@ -17,6 +18,9 @@ struct Attachments {
   /// where there are two or more answers; an answer that is too large counts as the largest.
   Chooser* chooser = nullptr;
   Observer* observer = nullptr;  ///< Sees the runs of the backend.
+  TraceFile* trace = nullptr;    ///< Gets the steps of the runs of the backend.
+  /// For clusters: the host of the backend in the trace; -1: no host of a cluster.
+  int host = -1;
   /// Tells the schedule in errors, in place of the choices of the backend alone.
   const ScheduleSource* schedules = nullptr;
 };

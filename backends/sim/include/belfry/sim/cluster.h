@@ -16,6 +16,10 @@
 #include <string>
 #include <vector>
 
+namespace belfry {
+class TraceFile;
+}
+
 namespace belfry::sim {
 
 /// A fault of a run of a cluster, at the `call`-th call of the group that `host` makes, from 1
@@ -105,6 +109,8 @@ class Cluster {
   ///   hosts that do not exist, or stacks out of bounds;
   /// - InvalidArgumentError (kNoDevices): a negative number of devices.
   explicit Cluster(ClusterOptions options = {}, CallSite site = CallSite::here());
+  /// The same, with a trace of its run: a single one, for a trace has one run of a cluster.
+  Cluster(ClusterOptions options, TraceFile& trace, CallSite site = CallSite::here());
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;

@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/trace.h"
+
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+#include "belfry/sim/cluster.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/code_of.h"
+#include "testing/raw_program.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <rapidcheck/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace belfry::sim::trace_test {
+namespace {
+
+using Json = nlohmann::json;
+using Lines = std::vector<Json>;
+
+std::string path_of(const std::string& name) {
+  return ::testing::TempDir() + "belfry_trace_" + std::to_string(getpid()) + "_" + name;
+}
+
+// All lines, whose last one must be whole, too.
+Lines lines_of(const std::string& path) {
+  std::ifstream in(path);
+  Lines lines;
+  for (std::string line; std::getline(in, line);) {
+    EXPECT_FALSE(in.eof()) << "the last line has no end: " << line;
+    lines.push_back(Json::parse(line));
+  }
+  return lines;
+}
+
+Lines of_kind(const Lines& lines, const std::string& kind) {
+  Lines found;
+  for (const Json& line : lines) {
+    if (line.contains("step") && line["kind"] == kind) found.push_back(line);
+  }
+  return found;
+}
+
+// The elements of value `index` in `list` of a step, from the step or from a later line.
+Json elements(const Lines& lines, const Json& step, const std::string& list, int index = 0) {
+  const Json& value = step[list][static_cast<std::size_t>(index)];
+  if (value.contains("first")) return value["first"];
+  for (const Json& line : lines) {
+    if (line.contains("value_of") && line["value_of"] == step["step"] && line["list"] == list &&
+        line["index"] == index) {
+      return line["first"];
+    }
+  }
+  return nullptr;
+}
+
+// Replica r brings [1, 2] * (r + 1), and gets the sum.
+void sum(belfry::Backend& backend) {
+  MirroredStrategy strategy{backend};
+  strategy.run([](ReplicaContext& replica) {
+    const auto x = Tensor<float>::from({2}, {1, 2});
+    replica.all_reduce(ReduceOp::kSum, multiply(x, 1.0F + replica.replica_id()));
+  });
+}
+
+Lines trace_of(const std::string& name, const TraceOptions& options, const Options& sim_options,
+               void (*program)(belfry::Backend&)) {
+  const std::string path = path_of(name);
+  {
+    TraceFile trace{path, options};
+    Backend backend{sim_options, Attachments{.trace = &trace}};
+    program(backend);
+    trace.close();
+  }
+  return lines_of(path);
+}
+
+// By hand: replica 0 brings [1, 2], replica 1 [2, 4]; the sum is [3, 6].
+TEST(Trace, HasTheValuesOfAMerge) {
+  const Options options{.devices = 2, .seed = 5};
+  const Lines lines = trace_of("sum", {.program = "sum"}, options, [](belfry::Backend& backend) {
+    sum(backend);
+    backend.device(0).create_stream()->synchronize();  // Other streams may rest.
+    for (int i = 0; i < 2; ++i) backend.device(i).synchronize();
+  });
+  EXPECT_EQ(lines.front()["belfry_trace"], 1);
+  EXPECT_EQ(lines.front()["options"], to_string(options));
+  EXPECT_EQ(lines.front()["program"], "sum");
+  std::map<std::string, Json> brought;
+  for (const Json& step : of_kind(lines, "arrive")) {
+    EXPECT_EQ(step["op"], "sum");
+    EXPECT_EQ(step["brings"][0]["type"], "float32");
+    EXPECT_EQ(step["brings"][0]["shape"], Json::array({2}));
+    brought[step["agent"]] = elements(lines, step, "brings");
+  }
+  EXPECT_EQ(brought, (std::map<std::string, Json>{{"R0", {1, 2}}, {"R1", {2, 4}}}));
+  int got = 0;
+  for (const Json& step : of_kind(lines, "resume")) {
+    EXPECT_EQ(elements(lines, step, "gets"), Json::array({3, 6})) << step;
+    ++got;
+  }
+  EXPECT_EQ(got, 2);
+}
+
+// A merge waits for the arrivals, a replica that leaves waits for the merge, and work for its
+// enqueueing.
+TEST(Trace, HasTheStepsThatAStepWaitsFor) {
+  const Lines lines = trace_of("after", {}, {.devices = 2}, sum);
+  std::set<std::uint64_t> arrivals;
+  for (const Json& step : of_kind(lines, "arrive")) arrivals.insert(step["step"]);
+  const Json merge = of_kind(lines, "merge").at(0);
+  EXPECT_EQ(merge["after"].get<std::set<std::uint64_t>>(), arrivals);
+  for (const Json& step : of_kind(lines, "resume")) {
+    EXPECT_EQ(step["after"], Json::array({merge["step"]}));
+  }
+  std::map<std::uint64_t, Json> steps;
+  for (const Json& line : lines) {
+    if (line.contains("step")) steps[line["step"]] = line;
+  }
+  for (const Json& work : of_kind(lines, "execute")) {
+    const Json& enqueued = steps[work["after"][0]];
+    EXPECT_EQ(enqueued["kind"], "enqueue");
+    EXPECT_EQ(enqueued["stream"], work["agent"]);
+    EXPECT_EQ(enqueued["item"], work["item"]);
+  }
+}
+
+TEST(Trace, WithoutValuesHasNoElements) {
+  for (const Json& line : trace_of("none", {.values = false}, {.devices = 2}, sum)) {
+    EXPECT_EQ(line.dump().find("first"), std::string::npos) << line;
+    EXPECT_EQ(line.dump().find("digest"), std::string::npos) << line;
+  }
+}
+
+TEST(Trace, CountsTheStepsBeyondItsBounds) {
+  const std::uint64_t all = trace_of("all", {}, {.devices = 2}, sum).back()["steps"];
+  for (const TraceOptions& bound : {TraceOptions{.max_steps = 7}, TraceOptions{.max_bytes = 900}}) {
+    const Lines lines = trace_of("cut", bound, {.devices = 2}, sum);
+    const Json& end = lines.back();
+    const std::uint64_t kept = end["steps"];
+    EXPECT_EQ(kept + end["cut"].get<std::uint64_t>(), all);
+    EXPECT_LE(kept, bound.max_steps);
+    EXPECT_LT(kept, all);
+    std::uint64_t next = 0;
+    for (const Json& line : lines) {
+      if (line.contains("step")) EXPECT_EQ(line["step"], next++);
+    }
+    EXPECT_EQ(next, kept);
+  }
+}
+
+TEST(Trace, EndsWithHashAndToken) {
+  const std::string path = path_of("end");
+  std::string token;
+  std::uint64_t hash = 0;
+  {
+    TraceFile trace{path};
+    Backend backend{{.devices = 2, .seed = 9}, Attachments{.trace = &trace}};
+    sum(backend);
+    token = backend.replay_token();
+    hash = backend.hash();
+  }
+  const Json end = lines_of(path).back();
+  EXPECT_EQ(end["token"], token);
+  EXPECT_EQ(std::stoull(end["hash"].get<std::string>(), nullptr, 16), hash);
+}
+
+// The child dies in its second run: the file has all lines so far, and no last line.
+TEST(Trace, OfAKilledProgramHasWholeLines) {
+  const std::string path = path_of("killed");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    TraceFile trace{path};
+    Backend backend{{.devices = 2}, Attachments{.trace = &trace}};
+    sum(backend);
+    MirroredStrategy strategy{backend};
+    strategy.run([](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, 1);
+      kill(getpid(), SIGKILL);
+    });
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const Lines lines = lines_of(path);
+  EXPECT_EQ(of_kind(lines, "run_begin").size(), 2U);
+  EXPECT_EQ(of_kind(lines, "run_end").size(), 1U);
+  EXPECT_EQ(lines.back()["kind"], "resume");
+}
+
+TEST(Trace, NamesTheFailureOfARun) {
+  const Lines lines = trace_of("failed", {}, {.devices = 2}, [](belfry::Backend& backend) {
+    MirroredStrategy strategy{backend};
+    EXPECT_THROW(strategy.run([](ReplicaContext& replica) {
+      if (replica.replica_id() == 0) replica.all_reduce(ReduceOp::kSum, 1);
+    }),
+                 MergeMismatchError);
+  });
+  const Json failed = of_kind(lines, "run_end").at(0)["failed"];
+  EXPECT_EQ(failed["code"], "BF-010");
+  EXPECT_EQ(failed["replicas"], Json::array({0, 1}));
+  EXPECT_NE(failed["lines"][0].get<std::string>().find("trace_test.cpp:"), std::string::npos);
+}
+
+TEST(Trace, IsOfOneBackend) {
+  TraceFile trace{path_of("twice")};
+  const Backend first{{.devices = 1}, Attachments{.trace = &trace}};
+  EXPECT_EQ(
+      belfry::testing::code_of([&] { Backend({.devices = 1}, Attachments{.trace = &trace}); }),
+      ErrorCode::kInvalidArgument);
+}
+
+TEST(Trace, OfAFolderThatIsMissingIsRefused) {
+  EXPECT_EQ(belfry::testing::code_of([] { TraceFile{path_of("missing/folder")}; }),
+            ErrorCode::kFile);
+}
+
+// Both hosts sum 1 over the group: the call has an arrival of each host.
+TEST(Trace, OfAClusterHasItsHosts) {
+  const std::string path = path_of("hosts");
+  {
+    TraceFile trace{path};
+    Cluster cluster{{.hosts = 2, .devices = 1}, trace};
+    cluster.run([](Host& host) {
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+      strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
+    });
+  }
+  const Lines lines = lines_of(path);
+  EXPECT_EQ(lines.front()["hosts"], 2);
+  std::set<std::string> hosts;
+  for (const Json& step : of_kind(lines, "call")) hosts.insert(step["agent"]);
+  EXPECT_EQ(hosts, (std::set<std::string>{"H0", "H1"}));
+  std::set<std::string> replicas;
+  for (const Json& step : of_kind(lines, "resume")) {
+    if (step.contains("gets")) {
+      replicas.insert(step["agent"]);
+      EXPECT_EQ(step["gets"][0]["first"], Json::array({2}));
+    }
+  }
+  EXPECT_EQ(replicas, (std::set<std::string>{"H0.R0", "H1.R0"}));
+}
+
+// Programs of raw streams, with and without races. A trace waits for nothing and chooses nothing.
+RC_GTEST_PROP(TraceProperty, ChangesNoRun,
+              (std::uint64_t seed, std::uint64_t program_seed, bool values)) {
+  const auto program = testing::RawProgram::draw(program_seed, 8);
+  const Options options{.devices = 2, .digests = Digests::kAll, .seed = seed};
+  Backend plain{options};
+  const testing::RawOutcome expected = testing::RawRun(plain).run(program);
+  TraceFile trace{path_of("property"), {.values = values}};
+  Backend traced{options, Attachments{.trace = &trace}};
+  RC_ASSERT(testing::RawRun(traced).run(program) == expected);
+  RC_ASSERT(traced.hash() == plain.hash());
+  RC_ASSERT(traced.choices() == plain.choices());
+  RC_ASSERT(traced.leaks() == plain.leaks());
+}
+
+}  // namespace
+}  // namespace belfry::sim::trace_test

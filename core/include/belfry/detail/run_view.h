@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/buffer.h"
+#include "belfry/dtype.h"
+#include "belfry/error.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// A look at the run around the calling code, for sinks of operations. A run that is not looked at
+/// does nothing for these functions.
+namespace belfry::detail {
+
+/// A leaf of a value, or a value that is no nest.
+struct ShownValue {
+  std::string_view leaf = {};                  ///< The path from the value; empty for the value.
+  std::string_view type = {};                  ///< Of a value without `dtype`.
+  const DType* dtype = nullptr;                ///< Of the elements.
+  std::span<const std::int64_t> extents = {};  ///< Empty: a scalar.
+  std::size_t count = 1;                       ///< The number of elements.
+  const void* data = nullptr;                  ///< Elements on the host, or null.
+  const BufferView* view = nullptr;            ///< Elements on a device, or null.
+  std::string_view text = {};                  ///< Of a value with ElementTraits.
+};
+
+/// Takes the values of a merge.
+class ValueVisitor {
+ public:
+  virtual ~ValueVisitor() = default;
+  virtual void value(const ShownValue& value) = 0;
+  /// The operator of a reduction.
+  virtual void op(std::string_view name) = 0;
+};
+
+/// On a replica at a merge: shows the values that the replica brings, or, with `results`, gets.
+void show_merge_values(bool results, ValueVisitor& visitor);
+/// The report of the failed run that ends; null if there is none.
+const ErrorReport* failure_of_run();
+/// The replica of the strategy around the calling code that has the device alone; -1: none.
+int replica_on_device(int device);
+
+}  // namespace belfry::detail
