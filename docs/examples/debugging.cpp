@@ -7,6 +7,7 @@
 #include <belfry/sim/timeline.h>
 #include <belfry/sim/trace_json.h>
 #include <belfry/tensor_ops.h>
+#include <belfry/trace.h>
 
 #include <cstdint>
 #include <fstream>
@@ -83,11 +84,43 @@ void compare_logs() {
 
 void look() {
   // [look]
-  sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()}};
+  TraceFile trace{"step.jsonl"};
+  sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()},
+                       sim::Attachments{.trace = &trace}};
   step(backend, 0.5F);
-  std::cout << sim::timeline(backend.log());
+  std::cout << sim::timeline(trace);
   std::ofstream("trace.json") << sim::trace_json(backend.log());
   // [look]
+}
+
+// Lines of the program are `debugging.cpp:12` here, wherever the program was compiled.
+void print_lines(const std::string& path) {
+  std::ifstream in(path);
+  const std::string folder = std::string(__FILE__).substr(0, std::string(__FILE__).rfind('/') + 1);
+  for (std::string line; std::getline(in, line);) {
+    for (std::size_t at = line.find(folder); at != std::string::npos; at = line.find(folder)) {
+      line.erase(at, folder.size());
+    }
+    std::cout << line << '\n';
+  }
+}
+
+void write_trace() {
+  // [trace]
+  TraceFile trace{"sum.jsonl", {.program = "sum"}};
+  {
+    sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()},
+                         sim::Attachments{.trace = &trace}};
+    MirroredStrategy strategy{backend};
+    const auto sums = strategy.run([](ReplicaContext& replica) {
+      const auto x = Tensor<float>::full({2}, 1.5F + replica.replica_id());
+      return replica.all_reduce(ReduceOp::kSum, x);
+    });
+    sums[0].to_host();
+  }
+  trace.close();
+  // [trace]
+  print_lines(trace.path());
 }
 
 void race(const std::string& carrier) {
@@ -131,5 +164,7 @@ int main(int argc, char** argv) {
     compare_logs();
     std::cout << "== look\n";
     look();
+    std::cout << "== trace\n";
+    write_trace();
   }
 }

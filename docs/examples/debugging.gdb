@@ -1,5 +1,5 @@
 set pagination off
-break debugging.cpp:27 if loss == 1
+break debugging.cpp:28 if loss == 1
 run
 backtrace 1
 print loss

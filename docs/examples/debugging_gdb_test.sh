@@ -42,13 +42,13 @@ token="$("$program" | sed -n 's/^seed [0-9]*: //p')"
 # Replica 0 is at the breakpoint. Replica 1 wrote before, and waits in its all_reduce. The threads
 # have the names of the replicas.
 debug "$token" --command="$folder/debugging.gdb"
-for pattern in 'hit Breakpoint 1' 'last = loss;' '^\$1 = 1$' 'debugging.cpp:28' '"replica 0"' \
+for pattern in 'hit Breakpoint 1' 'last = loss;' '^\$1 = 1$' 'debugging.cpp:29' '"replica 0"' \
                '"replica 1"'; do
   grep -Eq "$pattern" <<<"$said" || fault "with the baton, gdb does not say '$pattern'"
 done
 
 # On fibers the breakpoint holds as well, in the only thread.
-debug fiber -ex 'break debugging.cpp:27 if loss == 1' -ex run -ex 'info threads'
+debug fiber -ex 'break debugging.cpp:28 if loss == 1' -ex run -ex 'info threads'
 grep -q '^Breakpoint 1, ' <<<"$said" || fault "no breakpoint on fibers"
 [[ $(grep -Ec '^[* ] +[0-9]+ +Thread ' <<<"$said") -eq 1 ]] || fault "not one thread on fibers"
 

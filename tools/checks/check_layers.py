@@ -17,8 +17,8 @@ import cpp
 import tree
 
 # The folders of core/src and their layers.
-LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "cluster": 1, "trace": 1, "values": 2,
-          "collectives": 3, "run": 4, "input": 5, "strategies": 5}
+LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "cluster": 1, "trace": 1,
+          "values": 2, "collectives": 3, "run": 4, "input": 5, "strategies": 5}
 # The folders of core/src/run, in the same way.
 RUN = {"contexts": 0, "rounds": 1, "processes": 2, "variables": 3, "verbs": 3}
 BACKENDS_SEE = 1  # The highest layer that backends may include.
@@ -34,7 +34,8 @@ THIRD_PARTIES = [
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
     (r"nlohmann/",
      r"core/src/words/json\.cpp|"
-     r"backends/sim/src/(cluster/cluster_log|explore/verdict_json|log/trace_json|trace/trace)_test"),
+     r"backends/sim/src/(cluster/cluster_log|explore/verdict_json|log/trace_json|"
+     r"trace/trace)_test"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"mpi\.h", r"core/extras/mpi/|proptests/mpi/|tools/bench/"),

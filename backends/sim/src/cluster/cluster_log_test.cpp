@@ -71,28 +71,27 @@ std::string line(const std::vector<std::pair<std::size_t, std::string>>& texts) 
   return all + "\n";
 }
 
-// The widest cells are `arrive 1` and `resume 1` with 8 letters, `H0 merge 1` with 10,
-// `H1 S0 execute 1` with 15 and `H0 arrive 1` with 11; columns are two letters apart.
+// The widest cells are `start, arrive 1` with 15 letters, `H0 merge 1` with 10,
+// `H1 stream 0: execute 1` with 22 and `H0 arrive 1` with 11; columns are two letters apart.
 TEST(ClusterLog, IsATableOfAllHosts) {
-  EXPECT_EQ(timeline(two_hosts()),
-            line({{0, "step"},
-                  {6, "H0 R0"},
-                  {16, "merge"},
-                  {28, "streams"},
-                  {45, "group"},
-                  {58, "what"}}) +
-                line({{3, "0"}, {45, "H0 start"}}) +
-                line({{6, "H0 run 1 begins on 1 replica, train.cpp:5"}}) +
-                line({{3, "1"}, {6, "start"}}) + line({{3, "2"}, {6, "arrive 1"}}) +
-                line({{3, "3"}, {45, "H0 arrive 1"}, {58, "gather"}}) +
-                line({{3, "4"}, {45, "H1 start"}}) + line({{3, "5"}, {28, "H1 S0 execute 1"}}) +
-                line({{3, "6"}, {45, "H1 arrive 1"}, {58, "gather"}}) +
-                line({{3, "7"}, {45, "H1 resume 1"}, {58, "gather"}}) +
-                line({{3, "8"}, {45, "H1 end"}}) +
-                line({{3, "9"}, {45, "H0 resume 1"}, {58, "gather"}}) +
-                line({{2, "10"}, {16, "H0 merge 1"}}) + line({{2, "11"}, {6, "resume 1"}}) +
-                line({{2, "12"}, {6, "end"}}) + line({{6, "H0 run 1 ends"}}) +
-                line({{2, "13"}, {45, "H0 end"}}));
+  EXPECT_EQ(
+      timeline(two_hosts()),
+      line({{0, "step"},
+            {6, "H0 R0"},
+            {23, "merge"},
+            {35, "streams"},
+            {59, "group"},
+            {72, "what"}}) +
+          line({{3, "0"}, {59, "H0 start"}}) +
+          line({{6, "H0 run 1 begins on 1 replica, train.cpp:5"}}) +
+          line({{3, "1"}, {6, "start, arrive 1"}}) +
+          line({{3, "3"}, {59, "H0 arrive 1"}, {72, "gather"}}) +
+          line({{3, "4"}, {59, "H1 start"}}) + line({{3, "5"}, {35, "H1 stream 0: execute 1"}}) +
+          line({{3, "6"}, {59, "H1 arrive 1"}, {72, "gather"}}) +
+          line({{3, "7"}, {59, "H1 resume 1"}, {72, "gather"}}) + line({{3, "8"}, {59, "H1 end"}}) +
+          line({{3, "9"}, {59, "H0 resume 1"}, {72, "gather"}}) +
+          line({{2, "10"}, {23, "H0 merge 1"}}) + line({{2, "11"}, {6, "resume 1, end"}}) +
+          line({{6, "H0 run 1 ends"}}) + line({{2, "13"}, {59, "H0 end"}}));
 }
 
 TEST(ClusterLog, EndsAtTheFirstOperationThatALogHasNotKept) {

@@ -85,8 +85,7 @@ class WorkTap {
 /// host, and the numbers of runs, events and variables.
 class Watch {
  public:
-  explicit Watch(sim::Observer& observer, HostAccessWatch* memory = nullptr,
-                 WorkTap* tap = nullptr)
+  explicit Watch(sim::Observer& observer, HostAccessWatch* memory = nullptr, WorkTap* tap = nullptr)
       : observer_(observer), memory_(memory), tap_(tap) {}
 
   /// Tells a trace of the element types of views.

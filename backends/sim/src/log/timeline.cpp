@@ -5,73 +5,26 @@
 #include "belfry/detail/options_text.h"
 #include "log/log_sequence.h"
 #include "log/subject.h"
+#include "log/timeline_table.h"
 #include "log/unnamed_merges.h"
 #include "owner.h"
+#include "stream_numbers.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <utility>
+#include <set>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace belfry::sim {
 namespace {
 
-// Columns in their printed order: a group, then the host of a cluster or -1, then a place in the
-// group.
-struct ColumnKey {
-  int group = 0;
-  int host = -1;
-  std::int32_t place = 0;
-
-  auto operator<=>(const ColumnKey&) const = default;
-};
-constexpr int kReplicaGroup = 0;
-constexpr int kOthersGroup = 1;
-constexpr int kMergeGroup = 2;
-constexpr int kStreamGroup = 3;
-constexpr int kHostGroup = 4;
-constexpr int kCallGroup = 5;
-constexpr int kAnnotationGroup = 6;
-
-struct Column {
-  std::string title;
-  std::size_t width = 0;
-  std::size_t begin = 0;
-};
-
-// A row of the table: an operation, or the mark of a run.
-struct Row {
-  std::string number;
-  ColumnKey key{};
-  std::string cell;
-  std::string annotation;
-  bool is_mark = false;
-};
-
-std::string title_of(const ColumnKey& key) {
-  switch (key.group) {
-    case kReplicaGroup:
-      return host_prefix(key.host) + to_string(AgentId{AgentId::Kind::kReplica, key.place});
-    case kOthersGroup:
-      return "others";
-    case kMergeGroup:
-      return "merge";
-    case kStreamGroup:
-      return "streams";
-    case kHostGroup:
-      return "host";
-    case kCallGroup:
-      return "group";
-    default:
-      return "what";
-  }
-}
-
 // Work of the host that no call of the program names.
 bool is_bookkeeping(const LogRecord& record) {
   switch (record.kind) {
     case OperationKind::kHostValue:
+    case OperationKind::kHostWait:
     case OperationKind::kAllocate:
     case OperationKind::kFree:
     case OperationKind::kRecord:
@@ -82,102 +35,136 @@ bool is_bookkeeping(const LogRecord& record) {
   }
 }
 
-ColumnKey column_of(const LogSequence::Part& part, const AgentId& agent,
-                    const TimelineOptions& options) {
-  if (part.is_group) return {.group = kCallGroup};
+bool is_execution(const LogRecord& record) {
+  return record.kind == OperationKind::kExecute || record.kind == OperationKind::kCollective;
+}
+
+TimelineColumn column_of(const LogSequence::Part& part, const AgentId& agent,
+                         const TimelineOptions& options) {
+  if (part.is_group) return {.group = TimelineColumn::kCall};
   switch (agent.kind) {
     case AgentId::Kind::kReplica:
-      if (agent.index < options.max_replicas) return {kReplicaGroup, part.host, agent.index};
-      return {.group = kOthersGroup};
+      if (agent.index >= options.max_replicas) return {.group = TimelineColumn::kOthers};
+      return {TimelineColumn::kReplica, part.host, agent.index};
     case AgentId::Kind::kMerge:
-      return {.group = kMergeGroup};
+      return {.group = TimelineColumn::kMerge};
     case AgentId::Kind::kStream:
-      return {.group = kStreamGroup};
+      return {.group = TimelineColumn::kStream};
     case AgentId::Kind::kHost:
-      return {.group = kHostGroup};
+      break;
   }
-  return {.group = kHostGroup};
+  return {.group = TimelineColumn::kHost};
+}
+
+// The name of a stream; the device, where a neighbour has another, is the agent of the row.
+void name_stream(const LogSequence::Part& part, std::int32_t number, TimelineRow& row) {
+  const std::int32_t own = number % kStreamsOfDevice;
+  if (number >= part.log->devices() * kStreamsOfDevice) {
+    row.before = "stream";
+    row.agent = std::to_string(number);
+  } else {
+    row.before = (own == 0   ? "compute"
+                  : own == 1 ? "communication"
+                             : "stream " + std::to_string(own)) +
+                 " of device";
+    row.agent = std::to_string(number / kStreamsOfDevice);
+  }
+  if (part.host >= 0) row.before = host_prefix(part.host) + row.before;
 }
 
 // The agent in front of an operation in a column that agents share.
-std::string agent_prefix(const LogSequence::Part& part, const AgentId& owner, int group) {
+std::string agent_of(const LogSequence::Part& part, const AgentId& owner,
+                     TimelineColumn::Group group) {
   if (part.is_group) return host_prefix(owner.index);
-  if (group == kReplicaGroup) return "";
-  const bool nested = group == kMergeGroup && owner.index > 0;
-  const bool is_named = group == kOthersGroup || group == kStreamGroup || nested;
-  return host_prefix(part.host) + (is_named ? to_string(owner) + " " : "");
+  if (group == TimelineColumn::kReplica) return "";
+  const bool nested = group == TimelineColumn::kMerge && owner.index > 0;
+  const bool is_named = group == TimelineColumn::kOthers || nested;
+  return host_prefix(part.host) + (is_named ? to_string(owner) : "");
 }
 
-Row row_of(const LogSequence& sequence, std::uint64_t place, const TimelineOptions& options) {
+TimelineRow row_of(const LogSequence& sequence, std::uint64_t place,
+                   const TimelineOptions& options) {
   const LogSequence::Step& step = sequence.step(place);
   const LogSequence::Part& part = sequence.part_of(step);
   const LogRecord& record = sequence.record_of(step);
-  const AgentId owner = owner_of(record, part.log->annotations().find(step.record));
-  Row row;
-  row.number = std::to_string(place);
-  row.key = column_of(part, owner, options);
-  row.cell = agent_prefix(part, owner, row.key.group) + to_string(record.kind);
-  if (has_subject(record.kind)) row.cell += " " + std::to_string(record.subject);
-  row.annotation = annotation_text(*part.log, step.record);
+  const Annotation* const known = part.log->annotations().find(step.record);
+  const AgentId owner = owner_of(record, known);
+  TimelineRow row;
+  row.number = place;
+  row.column = column_of(part, owner, options);
+  row.what = annotation_text(*part.log, step.record);
+  row.text = to_string(record.kind);
+  if (has_subject(record.kind)) row.text += " " + std::to_string(record.subject);
+  if (row.column.group != TimelineColumn::kStream) {
+    row.agent = agent_of(part, owner, row.column.group);
+    if (row.agent.ends_with(' ')) row.agent.pop_back();
+    return row;
+  }
+  name_stream(part, owner.index, row);
+  const std::string_view name =
+      known == nullptr ? std::string_view() : part.log->annotations().name(known->name);
+  if (name.empty()) return row;
+  row.text = name;
+  row.what.erase(0, std::min(row.what.size(), name.size() + 2));
   return row;
 }
 
-Row row_of(const LogSequence::Part& part, const RunMark& mark) {
+TimelineRow row_of(const LogSequence::Part& part, const RunMark& mark) {
   const Annotations& annotations = part.log->annotations();
-  Row row;
+  TimelineRow row;
   row.is_mark = true;
-  row.cell = host_prefix(part.host) + "run " + std::to_string(mark.run);
+  row.text = host_prefix(part.host) + "run " + std::to_string(mark.run);
   if (mark.begins) {
-    row.cell += " begins on " + std::to_string(mark.replicas) +
+    row.what = "begins";
+    row.text += " begins on " + std::to_string(mark.replicas) +
                 (mark.replicas == 1 ? " replica" : " replicas");
-    if (!mark.site.empty()) row.cell += ", " + to_string(mark.site);
+    if (!mark.site.empty()) row.text += ", " + to_string(mark.site);
   } else {
-    row.cell += mark.failed ? " fails" : " ends";
-    if (mark.name != 0) row.cell += ": " + std::string(annotations.name(mark.name));
+    row.text += mark.failed ? " fails" : " ends";
+    if (mark.name != 0) row.text += ": " + std::string(annotations.name(mark.name));
   }
   return row;
 }
 
-class Table {
+class Rows {
  public:
-  Table(const LogSequence& sequence, const TimelineOptions& options)
-      : sequence_(sequence), options_(options) {
-    std::uint64_t next = 0;
-    for (; next < sequence.size() && shown_ < options.max_rows; ++next) add(next);
-    add_marks(next, next == sequence.size());
-    left_ = sequence.total() - next;
+  Rows(const LogSequence& sequence, const TimelineOptions& options)
+      : sequence_(sequence), options_(options), table_(options) {
+    for (std::uint64_t i = 0; i < sequence.size(); ++i) {
+      const LogRecord& record = sequence.record_of(sequence.step(i));
+      if (is_execution(record)) {
+        executed_.emplace(sequence.step(i).part, static_cast<std::uint64_t>(record.agent_index),
+                          record.subject);
+      }
+    }
+    for (std::uint64_t i = 0; i < sequence.size(); ++i) add(i);
+    add_marks(sequence.size());
   }
 
   std::string text() {
-    place_columns();
-    std::string text = line_of_titles();
-    for (const Row& row : rows_) text += line_of(row);
-    if (left_ != 0) text += "... and " + std::to_string(left_) + " more\n";
-    if (hidden_ != 0) {
-      text += "not shown: " + std::to_string(hidden_) +
-              (hidden_ == 1 ? " operation" : " operations") + " of the host's bookkeeping\n";
-    }
-    return text + text_of_unnamed_merges();
+    return table_.text(sequence_.total() - sequence_.size(), text_of_unnamed_merges());
   }
 
  private:
   void add(std::uint64_t place) {
-    add_marks(place, true);
-    if (!options_.bookkeeping && is_bookkeeping(sequence_.record_of(sequence_.step(place)))) {
-      ++hidden_;
-      return;
-    }
-    ++shown_;
-    rows_.push_back(row_of(sequence_, place, options_));
+    add_marks(place);
+    if (!options_.bookkeeping && is_hidden(place)) return table_.hide();
+    table_.add(row_of(sequence_, place, options_));
   }
 
-  // The marks before the step. A begin right before a step that is not shown is left out.
-  void add_marks(std::uint64_t place, bool is_shown) {
+  // The execution of work shows its enqueueing.
+  bool is_hidden(std::uint64_t place) const {
+    const LogSequence::Step& step = sequence_.step(place);
+    const LogRecord& record = sequence_.record_of(step);
+    const bool is_enqueueing = record.kind == OperationKind::kEnqueue;
+    return is_bookkeeping(record) ||
+           (is_enqueueing && executed_.contains({step.part, record.value, record.subject}));
+  }
+
+  void add_marks(std::uint64_t place) {
     const std::vector<LogSequence::Mark>& marks = sequence_.marks();
     for (; marks_ < marks.size() && marks[marks_].place <= place; ++marks_) {
-      const LogSequence::Mark& mark = marks[marks_];
-      if (mark.place == place && !is_shown && mark.run->begins) return;
-      rows_.push_back(row_of(sequence_.parts()[mark.part], *mark.run));
+      table_.add(row_of(sequence_.parts()[marks[marks_].part], *marks[marks_].run));
     }
   }
 
@@ -191,63 +178,11 @@ class Table {
     return text;
   }
 
-  void place_columns() {
-    std::size_t widest_number = 0;
-    for (const Row& row : rows_) {
-      widest_number = std::max(widest_number, row.number.size());
-      if (row.is_mark) continue;
-      widen(row.key, row.cell);
-      if (!row.annotation.empty()) widen({.group = kAnnotationGroup}, row.annotation);
-    }
-    number_width_ = std::max<std::size_t>(4, widest_number);
-    std::size_t end = number_width_;
-    for (auto& [key, column] : columns_) {
-      column.begin = end + 2;
-      end = column.begin + column.width;
-    }
-  }
-
-  void widen(const ColumnKey& key, const std::string& cell) {
-    Column& column = columns_[key];
-    if (column.title.empty()) column.title = title_of(key);
-    column.width = std::max({column.width, column.title.size(), cell.size()});
-  }
-
-  std::string line_of_titles() const {
-    std::string line = "step";
-    for (const auto& [key, column] : columns_) put(line, column.begin, column.title);
-    return line + "\n";
-  }
-
-  std::string line_of(const Row& row) const {
-    std::string line;
-    put(line, number_width_ - row.number.size(), row.number);
-    if (row.is_mark) {
-      put(line, number_width_ + 2, row.cell);
-    } else {
-      put(line, columns_.at(row.key).begin, row.cell);
-      if (!row.annotation.empty()) {
-        put(line, columns_.at({.group = kAnnotationGroup}).begin, row.annotation);
-      }
-    }
-    return line + "\n";
-  }
-
-  static void put(std::string& line, std::size_t begin, const std::string& text) {
-    if (text.empty()) return;
-    line.resize(std::max(line.size(), begin), ' ');
-    line += text;
-  }
-
   const LogSequence& sequence_;
   const TimelineOptions& options_;
-  std::vector<Row> rows_;
-  std::map<ColumnKey, Column> columns_;
-  std::size_t number_width_ = 4;
+  TimelineTable table_;
+  std::set<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> executed_;
   std::size_t marks_ = 0;  // The marks of runs among the rows.
-  std::size_t shown_ = 0;
-  std::size_t hidden_ = 0;
-  std::uint64_t left_ = 0;
 };
 
 }  // namespace
@@ -263,12 +198,12 @@ std::string to_string(const TimelineOptions& options) {
 
 std::string timeline(const Log& log, const TimelineOptions& options) {
   const LogSequence sequence(log);
-  return Table(sequence, options).text();
+  return Rows(sequence, options).text();
 }
 
 std::string timeline(const ClusterLog& log, const TimelineOptions& options) {
   const LogSequence sequence(log);
-  return Table(sequence, options).text();
+  return Rows(sequence, options).text();
 }
 
 }  // namespace belfry::sim

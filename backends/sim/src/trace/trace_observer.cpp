@@ -157,19 +157,21 @@ bool TraceObserver::are_of_one_device(std::int32_t stream, std::int32_t other) c
 
 void TraceObserver::host_waited(const Observation& seen) {
   TraceStep step = step_of("host_wait", seen);
-  std::optional<std::uint64_t> last;
+  Steps before;
   if (!seen.items.empty()) {
     const StreamItem& item = seen.items.front();
     step.text("stream", stream_id(item.stream)).number("item", item.item);
-    last = streams_[item.stream].last;
+    const Stream& stream = streams_[item.stream];
+    before.assign(stream.passed.begin(), stream.passed.end());
+    if (stream.last) before.push_back(*stream.last);
   } else {
     step.text("event", to_string(seen.event)).number("record", seen.record);
-    const auto before = reached_.find({seen.event, seen.record});
-    if (before != reached_.end()) last = before->second;
+    const auto reached = reached_.find({seen.event, seen.record});
+    if (reached != reached_.end()) before.push_back(reached->second);
   }
   const auto since = waits_.find(seen.actor);
   if (since != waits_.end()) step.number("since", since->second);
-  if (last) step.after({&*last, 1});
+  step.after(before);
   if (seen.failed) step.json("failed", "true");
   recorder_.writer().step(step);
 }

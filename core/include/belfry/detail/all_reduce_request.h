@@ -18,13 +18,6 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
 void all_reduce_requests(CrossReplicaContext& cross, MergeRequest* const* requests,
                          const Participants& present);
 
-/// Shows the leaves of the request: before the merge the replica's, afterwards the result's.
-void show_all_reduce(const MergeRequest& request, bool results, ValueVisitor& visitor);
-
-template <class T>
-inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(), &execute_all_reduce,
-                                          nullptr, &show_all_reduce};
-
 /// One replica's all_reduce: its leaves, which the merge overwrites.
 struct AllReduceRequest : MergeRequest {
   template <class T>
@@ -49,5 +42,17 @@ struct AllReduceRequest : MergeRequest {
   bool (*same)(const void*, const void*);
   std::vector<LeafDescription> (*describe)(const void*);
 };
+
+/// Shows the value of the request: before the merge the replica's, afterwards the result.
+template <class T>
+void show_all_reduce(const MergeRequest& request, bool /*results*/, ValueVisitor& visitor) {
+  const auto& own = static_cast<const AllReduceRequest&>(request);
+  visitor.op(to_string(own.op));
+  show_value(*static_cast<const T*>(own.value), "", visitor);
+}
+
+template <class T>
+inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(), &execute_all_reduce,
+                                          nullptr, &show_all_reduce<T>};
 
 }  // namespace belfry::detail

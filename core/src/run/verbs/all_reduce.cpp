@@ -73,12 +73,6 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
 
 }  // namespace
 
-void show_all_reduce(const MergeRequest& request, bool /*results*/, ValueVisitor& visitor) {
-  const auto& own = static_cast<const AllReduceRequest&>(request);
-  visitor.op(to_string(own.op));
-  show_leaves(own.leaves, own.describe(own.value), "", visitor);
-}
-
 void all_reduce_requests(CrossReplicaContext& cross, MergeRequest* const* requests,
                          const Participants& present) {
   AllReduceRequest& first = at(requests, present.id(0));

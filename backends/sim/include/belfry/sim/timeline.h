@@ -8,13 +8,18 @@
 #include <cstddef>
 #include <string>
 
+namespace belfry {
+class TraceFile;
+}
+
 namespace belfry::sim {
 
-/// The limits of a timeline; the last line counts the rows beyond.
+/// The limits of a timeline; the last line counts the steps beyond.
 struct TimelineOptions {
   std::size_t max_rows = 200;  ///< Rows of operations.
   int max_replicas = 8;        ///< Replicas, of each host, with a column each; others share one.
-  /// Also shows allocations, records and waits of events, and digests of values on the host.
+  /// Also shows allocations, records, waits, digests of values on the host, and the enqueueing of
+  /// work that is executed; each step then has a row.
   bool bookkeeping = false;
 };
 
@@ -22,15 +27,20 @@ struct TimelineOptions {
 /// `{.max_rows = 20, .bookkeeping = true}`.
 std::string to_string(const TimelineOptions& options);
 
-/// The log as a table, with a row for each operation, in order. Columns: each replica, merges,
-/// streams, the host, and the annotations of the rows; columns without contents are left out. An
-/// operation that the host carries out for a replica is in the replica's column. Rows without a
-/// number mark the begin and end of each run, with the failure of a run that failed.
+/// The log as a table; time runs down. Columns: each replica, merges, streams, the host, and lines
+/// of the program; columns without contents are left out. An operation that the host carries out
+/// for a replica is in the replica's column. Neighbouring steps of a replica share a row, and so do
+/// neighbouring equal steps of several replicas or streams. A row has the number of its first step.
+/// Rows without a number mark the begin and end of each run, with the failure of a run that failed.
 std::string timeline(const Log& log, const TimelineOptions& options = {});
 /// The log of a cluster as such a table. Each replica of each host has a column, such as `H1 R0`:
 /// replicas are numbered by host. The column `group` has the operations of the hosts. In columns
 /// that hosts share, and in front of runs, the host is named.
 std::string timeline(const ClusterLog& log, const TimelineOptions& options = {});
+/// The trace as such a table, with the values that replicas bring to merges and get, and that
+/// streams write. Waits of a stream for a stream of another device are shown.
+/// Throws: InvalidArgumentError (kFileFormat): the file cannot be read, or is no trace.
+std::string timeline(const TraceFile& trace, const TimelineOptions& options = {});
 
 using belfry::operator<<;
 
