@@ -174,10 +174,13 @@ FoldedBytes HostGroup::fold(std::span<const std::byte> bytes, Fold fold) {
 
 std::vector<std::byte> HostGroup::broadcast(std::span<const std::byte> bytes, int from) {
   detail::require_rank(*this, from);
-  const std::span<const std::byte> own = host_ == from ? bytes : std::span<const std::byte>();
-  const auto outcome =
-      meeting_.meet(host_, {"broadcast from process " + std::to_string(from), own});
-  return outcome->bytes[static_cast<std::size_t>(from)];
+  const auto first = [from](std::span<const std::span<const std::byte>> all) {
+    const std::span<const std::byte> sent = all[static_cast<std::size_t>(from)];
+    return std::optional<std::vector<std::byte>>(std::in_place, sent.begin(), sent.end());
+  };
+  const Fold fold(first);
+  return *meeting_.meet(host_, {"broadcast from process " + std::to_string(from), bytes, &fold})
+              ->folded;
 }
 
 std::string HostGroup::host_name(int process) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/gather_lists.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reductions/reduce_op.h"
@@ -102,7 +103,10 @@ class AxisVerbs {
   /// - InvalidArgumentError (kShape): an axis out of range.
   template <class T>
   T gather(const PerReplica<T>& value, Axis axis, CallSite site = CallSite::here()) {
-    if constexpr (require_nest<T>()) {
+    if constexpr (is_numeric_vector<T>()) {
+      require("gather", value, site);
+      return gather_list(core(), value, axis, site);
+    } else if constexpr (require_nest<T>()) {
       require("gather", value, site);
       return of_all_processes(core(), "gather", value, site, [&](const auto& all) {
         return T(std::move(gather_components(core(), all, axis, 1, site)[0]));

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace belfry::detail {
@@ -53,7 +54,11 @@ class ByteWriter {
   /// Drops the bytes after the first `count`, and keeps the memory.
   void truncate(std::size_t count) { bytes_.resize(count); }
 
+  void reserve(std::size_t count) { bytes_.reserve(count); }
+
   const Bytes& bytes() const { return bytes_; }
+  /// The bytes of a writer that writes no more.
+  Bytes take() { return std::move(bytes_); }
 
  private:
   Bytes bytes_;

@@ -4,10 +4,13 @@
 
 #include "belfry/backend/kernel.h"
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/gather_lists.h"
+#include "belfry/detail/mirror.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/replica_context.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +41,38 @@ struct VariableMerge {
 template <class F, class Op>
 VariableMerge(const F&, Op, const VariableInfo&) -> VariableMerge<F, Op>;
 
+/// The all_gather of a list by a replica: the merge replaces the list by the joined lists.
+template <class E>
+struct AllGatherRequest : MergeRequest {
+  AllGatherRequest(MergePlace where, Axis axis_of_replica, std::vector<E>& target)
+      : MergeRequest{&kType, where.site, where.tag, nullptr},
+        axis(axis_of_replica),
+        list(&target) {}
+
+  static void execute(CrossReplicaContext& cross, MergeRequest* const* requests,
+                      const Participants& present, int functions) {
+    const auto at = [&](int i) -> AllGatherRequest& {
+      return static_cast<AllGatherRequest&>(*requests[present.id(i)]);
+    };
+    std::vector<GatheredList> lists;
+    for (int i = 0; i < present.count(); ++i) {
+      const auto list = std::make_shared<std::vector<E>>(std::move(*at(i).list));
+      lists.push_back({present.id(i), at(i).axis.value, list->size(), elements_in(list)});
+    }
+    const auto joined = joined_lists<E>(
+        cross.core(), {"all_gather", std::move(lists), sizeof(E), requests[functions]->site});
+    const int last = present.count() - 1;
+    for (int i = 0; i < last; ++i) *at(i).list = *joined;
+    *at(last).list = std::move(*joined);
+  }
+
+  static constexpr MergeType kType{MergeKind::kAllGather, spelling<std::vector<E>, int>(),
+                                   &execute};
+
+  Axis axis;
+  std::vector<E>* list;
+};
+
 }  // namespace detail
 }  // namespace belfry
 
@@ -57,6 +92,12 @@ ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
 template <class T>
 T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
   if constexpr (!detail::require_nest<T>()) {
+    return value;
+  } else if constexpr (detail::is_numeric_vector<T>()) {
+    merges_.note(id_, value, axis.value);
+    detail::AllGatherRequest<typename T::value_type> request(place, axis, value);
+    merges_.meet(id_, request);
+    merges_.note(id_, value);
     return value;
   } else {
     const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
@@ -80,7 +121,7 @@ template <class T>
 std::vector<T> ReplicaContext::all_gather(std::vector<T> value, detail::MergePlace place) {
   const auto merge = [site = place.site](CrossReplicaContext& cross,
                                          const PerReplica<std::vector<T>>& values) {
-    return cross.broadcast(cross.gather(values, site), site);
+    return detail::mirror(cross.core(), cross.gather(values, site));
   };
   return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value));
 }
