@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects of belfry in the memory of a program under gdb.
 
-The types come from belfry_types.o in the folder of this file, and the classes of objects from the
-run-time type information. The libraries of belfry need no debug information, and shared libraries
+The types come from belfry_types.o of the installation, and the classes of objects from the run-time
+type information. The libraries of belfry need no debug information, and shared libraries
 may be stripped.
 """
 
+import glob
 import os
 import re
 
 import gdb
 
 DETAIL = "belfry::detail::"
-TYPES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "belfry_types.o")
-# No address of a program: the types come without code.
+PREFIX = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+# No address of a program. The few functions of the object file are never called.
 NOWHERE = 0xbe1f000000000000
 
 
@@ -23,13 +24,22 @@ def load_types():
     try:
         gdb.lookup_type(DETAIL + "DebuggerTypes")
     except gdb.error:
-        if not os.path.exists(TYPES):
-            raise gdb.GdbError(f"{TYPES} is missing: install belfry again") from None
-        gdb.execute(f"add-symbol-file {TYPES} -o {NOWHERE}", False, True)
+        found = [*glob.glob(f"{PREFIX}/lib*/belfry/belfry_types.o"),
+                 *glob.glob(f"{PREFIX}/lib/*/belfry/belfry_types.o")]
+        if not found:
+            raise gdb.GdbError(f"no lib/belfry/belfry_types.o in {PREFIX}: "
+                               "source belfry_gdb.py of an installed belfry") from None
+        gdb.execute(f'add-symbol-file "{found[0]}" -o {NOWHERE}', False, True)
 
 
 def type_of(name):
-    return gdb.lookup_type(DETAIL + name)
+    try:
+        return gdb.lookup_type(DETAIL + name)
+    except gdb.error as error:
+        try:
+            return gdb.lookup_type(f"{DETAIL}(anonymous namespace)::{name}")
+        except gdb.error:
+            raise error from None
 
 
 def word(address):

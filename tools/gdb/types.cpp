@@ -5,7 +5,7 @@
 // loads the object file of this source for the types, since the libraries may have no debug
 // information.
 #include "backend/concurrent_run.h"
-#include "backend/fiber_carriers.h"
+#include "backend/fiber_carriers.cpp"  // No header has to name the class of a fiber.
 #include "backend/tracked_carriers.h"
 #include "backend/turn_scheduler.h"
 #include "backend/workers.h"
