@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -188,8 +190,12 @@ class Difference {
     const TraceStep& a = *difference.a;
     const TraceStep& b = *difference.b;
     std::string advice;
-    if (of_results_) {
+    if (of_results_ && a.kind == StepKind::kResume) {
       advice = "the replicas brought, in A: " + brought_in(a_, a) + "; in B: " + brought_in(b_, b);
+    } else if (differ(a.reads, b.reads)) {
+      const std::string in_a = computed_by(a_, a, b);
+      const std::string in_b = computed_by(b_, b, a);
+      advice = "the values before differ: computed in A by " + in_a + ", in B by " + in_b;
     } else if (!a.reads.empty() && !differ(a.reads, b.reads)) {
       advice = "both read the same, so that the operation itself differs: look at " + where(a);
     } else if (a.reads.empty() && !a.writes.empty()) {
@@ -210,15 +216,37 @@ class Difference {
     return step.line.empty() ? place_of(step) : short_line(step.line);
   }
 
+  // In the order of the replicas.
   static std::string brought_in(const Trace& trace, const TraceStep& result) {
-    std::vector<std::string> brought;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::string> brought;
     for (const TraceStep& step : trace.steps) {
+      const TraceAgent& agent = trace.agent_of(step);
       if (step.kind == StepKind::kArrive && step.run == result.run && step.round == result.round &&
           !step.brings.empty() && brought.size() < kShown) {
-        brought.push_back(to_string(step.brings));
+        brought[{agent.host, agent.index}] = to_string(step.brings);
       }
     }
-    return brought.empty() ? "nothing known" : fmt::format("{}", fmt::join(brought, " and "));
+    std::vector<std::string> texts;
+    for (const auto& [replica, text] : brought) texts.push_back(text);
+    return texts.empty() ? "nothing known" : fmt::format("{}", fmt::join(texts, " and "));
+  }
+
+  // The work that wrote the first operand that differs from the other trace.
+  static std::string computed_by(const Trace& trace, const TraceStep& step,
+                                 const TraceStep& other) {
+    std::int64_t buffer = -1;
+    for (std::size_t i = 0; i < std::min(step.reads.size(), other.reads.size()) && buffer < 0;
+         ++i) {
+      if (differ(step.reads[i], other.reads[i])) buffer = step.reads[i].buffer;
+    }
+    const TraceStep* work = nullptr;
+    for (const TraceStep& before : trace.steps) {
+      if (before.step >= step.step) break;
+      for (const TraceValue& value : before.writes) {
+        if (buffer >= 0 && value.buffer == buffer) work = &before;
+      }
+    }
+    return work == nullptr ? "no known step" : place_of(*work);
   }
 
   void print_others(Console& console) const {

@@ -24,25 +24,46 @@ std::optional<double> number_of(const std::string& text) {
   return number;
 }
 
-// The run and the number of the merge, or the variable and the version.
+// `merge` with the run and the number of the merge; a variable with the version; a read or work of
+// a merge with the line and the number of the earlier ones.
 using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
 
-std::vector<std::pair<Key, const TraceStep*>> results_of(const Trace& trace) {
-  std::vector<std::pair<Key, const TraceStep*>> results;
+struct Result {
+  Key key;
+  const TraceStep* step;
+  bool in_both;  // Whether the other trace must have the result, too.
+};
+
+// Whether a merge enqueued the work, for a device of replica 0: the others do the same.
+bool is_of_merge(const Trace& trace, const TraceStep& step) {
+  if (step.kind != StepKind::kExecute || trace.agent_of(step).replica != 0) return false;
+  return std::any_of(step.after.begin(), step.after.end(), [&trace](std::int64_t number) {
+    const TraceStep* const before = trace.find(number);
+    return before != nullptr && before->kind == StepKind::kEnqueue &&
+           trace.agent_of(*before).kind == TraceAgent::Kind::kMerge;
+  });
+}
+
+std::vector<Result> results_of(const Trace& trace) {
+  std::vector<Result> results;
   std::set<Key> known_keys;
-  const auto add = [&](const Key& key, const TraceStep& step) {
-    if (known_keys.insert(key).second) results.emplace_back(key, &step);
+  std::map<std::string, std::int64_t> counts;  // Of reads and work, by name and line.
+  const auto add = [&](const Key& key, const TraceStep& step, bool in_both) {
+    if (known_keys.insert(key).second) results.push_back({key, &step, in_both});
   };
   for (const TraceStep& step : trace.steps) {
     const TraceAgent& agent = trace.agent_of(step);
-    const bool first =
-        agent.kind != TraceAgent::Kind::kReplica || (agent.index == 0 && agent.host == 0);
-    if (!first) continue;
-    if (step.kind == StepKind::kResume) add({"", step.run, step.round}, step);
+    if (agent.host != 0 || (agent.kind == TraceAgent::Kind::kReplica && agent.index != 0)) continue;
     const auto known = trace.variables.find(step.variable);
     const bool local = known != trace.variables.end() && known->second.kind == "replica_local";
-    if (step.kind == StepKind::kVariableWrite && !local) {
-      add({trace.variable_of(step), step.version, 0}, step);
+    if (step.kind == StepKind::kResume) {
+      add({"merge", step.run, step.round}, step, true);
+    } else if (step.kind == StepKind::kVariableWrite && !local) {
+      add({"variable " + trace.variable_of(step), step.version, 0}, step, true);
+    } else if ((step.kind == StepKind::kHostRead && !step.line.empty()) ||
+               is_of_merge(trace, step)) {
+      const std::string place = step.name + " at " + step.line;
+      add({place, counts[place]++, 0}, step, false);
     }
   }
   return results;
@@ -95,32 +116,36 @@ std::string factor_between(const TraceValue& a, const TraceValue& b) {
 
 StepDifferences compare_results(const Trace& a, const Trace& b) {
   StepDifferences differences;
-  const auto of_a = results_of(a);
-  std::map<Key, const TraceStep*> of_b;
-  for (const auto& [key, step] : results_of(b)) of_b.emplace(key, step);
+  std::map<Key, Result> of_b;
+  for (const Result& result : results_of(b)) of_b.emplace(result.key, result);
   int rounded = 0;
-  for (const auto& [key, step] : of_a) {
+  for (const auto& [key, step, in_both] : results_of(a)) {
     const auto found = of_b.find(key);
     if (found == of_b.end()) {
-      if (b.cut == 0) differences.all.push_back({StepDifference::Kind::kMissing, step, nullptr});
+      const bool lacks = in_both && b.cut == 0;
+      if (lacks) differences.all.push_back({StepDifference::Kind::kMissing, step, nullptr});
       continue;
     }
-    const TraceStep& other = *found->second;
+    const TraceStep& other = *found->second.step;
+    const bool reads = step->kind == StepKind::kHostRead;
     const Closeness closeness =
-        std::max(closeness_of(step->gets, other.gets), closeness_of(step->writes, other.writes));
+        std::max({closeness_of(step->gets, other.gets), closeness_of(step->writes, other.writes),
+                  reads ? closeness_of(step->reads, other.reads) : Closeness::kEqual});
     if (closeness == Closeness::kOther) {
       differences.all.push_back({StepDifference::Kind::kValues, step, &other});
     }
     if (closeness == Closeness::kRounded) ++rounded;
     of_b.erase(found);
   }
-  for (const auto& [key, step] : of_b) {
-    if (a.cut == 0) differences.all.push_back({StepDifference::Kind::kMissing, nullptr, step});
+  for (const auto& [key, result] : of_b) {
+    const bool lacks = result.in_both && a.cut == 0;
+    if (lacks) differences.all.push_back({StepDifference::Kind::kMissing, nullptr, result.step});
   }
-  differences.notes.push_back(fmt::format(
-      "{} and {} replicas: the results of merges and the written variables were compared, not the "
-      "steps",
-      a.replicas, b.replicas));
+  differences.notes.push_back(
+      fmt::format("{} and {} replicas: results of merges, work of merges, variables and reads were "
+                  "compared, not "
+                  "all steps",
+                  a.replicas, b.replicas));
   if (rounded > 0) {
     differences.notes.push_back(fmt::format(
         "{} results differ by at most 1 part in 100,000, which may be rounding", rounded));

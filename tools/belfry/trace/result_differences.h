@@ -20,9 +20,9 @@ std::optional<double> relative_difference(const TraceValue& a, const TraceValue&
 /// `each shown element of B is 2 times that of A`; empty without a common factor.
 std::string factor_between(const TraceValue& a, const TraceValue& b);
 
-/// Compares the results of two runs with unequal numbers of replicas: results of merges for replica
-/// 0, and written variables. Pairs by run and merge, and by variable and version. Differences up to
-/// kRounding are counted in the notes.
+/// Compares the results of two runs with unequal numbers of replicas, for replica 0: results of
+/// merges, by run and merge; written variables, by version; reads by the host and the work of
+/// merges, by line. The notes count differences up to kRounding.
 StepDifferences compare_results(const Trace& a, const Trace& b);
 
 }  // namespace belfry::tool

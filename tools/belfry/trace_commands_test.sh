@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs the commands on traces as docs/tool.md does, and compares output and exit codes.
+# usage: trace_commands_test.sh <the tool>
+set -uo pipefail
+tool="$1"
+here="$(cd "${BASH_SOURCE[0]%/*}" && pwd)"
+cd "$here/trace/testdata" || exit 1
+folder="$(mktemp -d)"
+trap 'rm -r "$folder"' EXIT
+failed=0
+
+# expect <exit code> <file of the output or pattern on stderr> <arguments...>
+expect() {
+  local code="$1" what="$2" got
+  shift 2
+  "$tool" "$@" >"$folder/out" 2>"$folder/err" </dev/null
+  got=$?
+  if [[ -f $what ]]; then
+    diff -u "$what" "$folder/out" || failed=1
+  elif ! grep -Eq -- "$what" "$folder/err"; then
+    echo "FAILED: belfry $* does not say '$what' on stderr:"
+    cat "$folder/err"
+    failed=1
+  fi
+  if [[ $got -ne $code ]]; then
+    echo "FAILED: belfry $* gave $got, not $code"
+    failed=1
+  fi
+}
+
+expect 0 explain_sum.expected explain sum.jsonl
+expect 1 diff_sum.expected diff sum.jsonl sum_wrong.jsonl
+expect 0 explain_error.expected explain-error BF-012
+"$tool" export --perfetto sum.jsonl -o "$folder/sum.json" || failed=1
+python3 "$here/check_trace.py" "$folder/sum.json" || failed=1
+for arguments in "explain sum.jsonl" "diff sum.jsonl sum_wrong.jsonl" "explain-error"; do
+  # shellcheck disable=SC2086
+  "$tool" $arguments --json >"$folder/json"
+  python3 -c 'import json, sys; assert json.load(sys.stdin)["belfry_tool"] == 1' \
+    <"$folder/json" || failed=1
+done
+
+expect 3 'cannot read none\.jsonl: No such file' explain none.jsonl
+expect 3 'cannot read \.: Is a directory' diff . sum.jsonl
+expect 3 'cannot write .*: No such file' export --perfetto sum.jsonl -o "$folder/none/x"
+expect 2 'explain_sum\.expected:1:1: expected a trace' explain explain_sum.expected
+expect 2 'both of process 0' explain sum.jsonl sum.jsonl
+expect 2 'no replica 9 in sum\.jsonl' explain sum.jsonl --replica 9
+expect 2 'there is no error BF-1000' explain-error BF-1000
+expect 2 'perfetto' export sum.jsonl -o "$folder/x"
+expect 2 'FILE' explain
+"$tool" explain sum.jsonl >/dev/full 2>"$folder/err"
+[[ $? -eq 3 ]] || { echo "FAILED: explain on a full disk"; failed=1; }
+exit "$failed"
