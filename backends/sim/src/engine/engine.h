@@ -34,7 +34,7 @@ struct EngineOptions {
   /// Several threads may be in the engine at a time. Otherwise a second thread gets a ContextError
   /// (kStrategyBusy), if noticed: while the first thread is inside a call.
   bool threads = true;
-  /// A longer queue makes its host run commands, as a driver does.
+  /// A longer queue makes its host run commands, like a driver.
   std::size_t queue_limit = 1024;
 };
 
@@ -49,14 +49,14 @@ CallSite site_or_submitting(const CallSite& site);
 
 /// Queues of commands, and events: the streams of the simulator and of the simulated driver.
 ///
-/// How the engine works. Nothing runs when it is enqueued. Commands run when a host call must make
+/// How the engine works. No command runs when enqueued. Commands run when a host call must make
 /// progress, or when a schedule gives a queue a turn. The Chooser decides which runnable queue
 /// takes the next step. Records, satisfied waits and arrivals at collectives take no step: they
-/// pass as soon as they get to the head of their queue.
+/// pass at the head of their queue.
 ///
 /// A host call waits in two ways. On a replica of a cooperative executor (see `attach`) the replica
 /// is suspended, and the executor gives turns to other replicas and, through OtherAgents, to
-/// queues. Anywhere else the call runs queues itself until it can return.
+/// queues. Anywhere else the call runs queues until the call can return.
 ///
 /// A command that fails does not write, and makes its queue fail. Later work of the queue is
 /// skipped, and so is all work that waits for events recorded there. The next host wait for skipped

@@ -106,7 +106,7 @@ class Clock {
     const Part* const part = table_->parts[lane / kLanes].get();
     return part == nullptr ? 0 : part->lanes[lane % kLanes];
   }
-  // Whether this clock has the last happening of `other`, and with it all of `other`.
+  // Whether this clock has the last happening of `other`, hence all of `other`.
   bool includes_end_of(const Clock& other) const {
     return other.last_.number != 0 && at(other.last_.lane) >= other.last_.number;
   }

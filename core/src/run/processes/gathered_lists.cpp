@@ -55,7 +55,7 @@ struct ListsOfAll {
   }
 };
 
-// What every process has to know of the messages; nothing if the axes are at fault.
+// The facts of the messages that every process needs; nothing if the axes are at fault.
 std::optional<Bytes> join(std::span<const Span> messages) {
   ListsOfAll all;
   for (const Span& message : messages) {

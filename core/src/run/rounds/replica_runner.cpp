@@ -68,7 +68,7 @@ void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
   listen_to_run(core, cross, options);
 }
 
-// What a hook of the strategy carries out: the replicas of a run, or the merge of a round.
+// The work of a hook of the strategy: the replicas of a run, or the merge of a round.
 class ReplicaRunner::HookStep final : public StrategyStep {
  public:
   HookStep(ReplicaRunner& runner, Hook hook, const char* what, CallSite site, const MergeTag* tag,

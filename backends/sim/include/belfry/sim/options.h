@@ -60,9 +60,9 @@ struct Options {
   bool record = true;
   Digests digests = Digests::kSampled;  ///< How much of the data enters the log.
   /// How many operations, and how many choices of the schedule, are kept from the start of the
-  /// backend; 65,536 of each. A run that is longer goes on, and its hash covers everything, but it
-  /// has no replay token and no certificate: raise the limit for long runs that need one. Each
-  /// operation takes 32 bytes and most choices 2, and only as the run fills the limit.
+  /// backend; 65,536 of each. A longer run goes on, and its hash covers everything, but the run
+  /// has no replay token and no certificate: raise the limit for long runs. Each
+  /// operation takes 32 bytes and most choices 2, as the run fills the limit.
   std::size_t record_limit = std::size_t{1} << 16;
   /// The stack of a replica, in bytes, from 32 KiB to 1 GiB. Memory is taken as a replica uses the
   /// stack. A replica that needs more ends the run with a DeviceError (kStackOverflow); more costs
@@ -70,9 +70,9 @@ struct Options {
   std::size_t stack_bytes = std::size_t{512} << 10;
   std::uint64_t seed = 0;  ///< Decides a random schedule; without effect on all others.
   /// The replica whose merge function is called, from 0 to devices - 1. Every replica passes a
-  /// function to `merge_call`, and only one of these functions runs. Usually all do the same, and
-  /// the number changes nothing. A function that captures a gradient of its replica, in place of
-  /// taking it as an argument, computes something else on each replica: run the test once with 0
+  /// function to `merge_call`, and a single function runs. Usually all functions do the same, and
+  /// the number changes nothing. A function that captures a gradient of a replica, in place of an
+  /// argument, computes something else on each replica: run the test once with 0
   /// and once with 1, and compare the results to find this mistake (SEM-135).
   int functions_of = 0;
   /// `links[i]` lists the devices with a direct, fast link to device i (SEM-146).
@@ -86,8 +86,8 @@ struct Options {
   /// other effects of a body, such as a count or a print, happen several times. For tests.
   bool check_kernels = false;
   /// Whether `explore` compares all memory of the program before and after each step of a replica,
-  /// and names writes that the marks of the compiler have missed. Use it to check a CERTIFIED
-  /// verdict once more. The exploration takes many times as long.
+  /// and names writes that the marks of the compiler have missed: a second check of a CERTIFIED
+  /// verdict. The exploration takes many times as long.
   bool audit_watch = false;
 
   bool operator==(const Options&) const = default;
