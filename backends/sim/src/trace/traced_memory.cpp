@@ -3,7 +3,6 @@
 #include "trace/traced_memory.h"
 
 #include "buffer.h"
-#include "exact_cast.h"
 
 #include <algorithm>
 
