@@ -9,6 +9,7 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/process_values.h"
+#include "belfry/detail/reduce_over_processes.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/split_total.h"
@@ -107,11 +108,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     if constexpr (detail::require_nest<T>()) {
       core_.require_cross("reduce", site);
       detail::require_replicas(core_, value.size(), site);
-      if (core_.members().is_alone()) [[likely]] {
-        return detail::reduce_value(core_, op, value, site);
-      }
-      const auto all = detail::gather_components_to_reduce(core_, "reduce", value, site);
-      return detail::reduce_value(core_, op, all, site);
+      return detail::reduce_everywhere(core_, op, value, site);
     } else {
       return detail::Refused();
     }

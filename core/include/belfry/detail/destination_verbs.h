@@ -9,6 +9,7 @@
 #include "belfry/detail/fetch_value.h"
 #include "belfry/detail/function_call.h"
 #include "belfry/detail/process_values.h"
+#include "belfry/detail/reduce_over_processes.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
@@ -94,9 +95,7 @@ class DestinationVerbs {
       core().require_cross("reduce", site);
       require_replicas(core(), value.size(), site);
       const std::vector<int> devices = destination_of(core(), destination, site);
-      return of_all_processes(core(), "reduce", value, site, [&](const PerReplica<T>& all) {
-        return place(core(), reduce_value(core(), op, all, site), devices);
-      });
+      return place(core(), reduce_everywhere(core(), op, value, site), devices);
     } else {
       return Refused();
     }

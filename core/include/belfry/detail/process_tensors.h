@@ -75,6 +75,9 @@ struct SentValues {
   std::shared_ptr<const Bytes> folded{};
 };
 
+/// Whether the hosts of the processes reduce these tensors in their memory, as far as this process
+/// knows.
+bool hosts_reduce(StrategyCore& core, const std::vector<const AnyTensor*>& tensors);
 /// Writes the values of this process for exchange_to_reduce, to be sent with the round of the
 /// merge. Throws: exceptions of `write`, DeviceError.
 void write_to_reduce(ByteWriter& out, StrategyCore& core,

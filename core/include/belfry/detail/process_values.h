@@ -189,10 +189,11 @@ T value_of_first_process(StrategyCore& core, const char* what, const T& value, C
     const auto write = [&](ByteWriter& out) {
       if (members.speaks_first()) send_value(out, value);
     };
-    const std::vector<Bytes> sent = members.exchange(what, site, write);
+    const int speaker = members.first_speaker();
+    const auto sent = members.exchange_to_hear(what, site, speaker, write);
     T first = value;
-    if (members.speaks_first()) return first;
-    ByteReader in(sent[static_cast<std::size_t>(members.first_speaker())]);
+    if (speaker == members.rank()) return first;
+    ByteReader in(*sent);
     receive_value(in, first, core.placement(core.first_replica()));
     return first;
   }
@@ -221,10 +222,11 @@ decltype(auto) of_first_process(StrategyCore& core, const char* what, const T& v
 }
 
 /// gather_components_of_processes for a reduction by an operator: tensors of other processes have
-/// no elements here if their elements stay on the devices (SEM-215).
+/// no elements here if their elements stay on the devices (SEM-215), which needs `may_stay`.
 template <class T>
 PerReplica<T> gather_components_to_reduce(StrategyCore& core, const char* what,
-                                          const PerReplica<T>& value, CallSite site) {
+                                          const PerReplica<T>& value, CallSite site,
+                                          bool may_stay) {
   if constexpr (!is_sent<T>() || !has_tensor<T>()) {
     return gather_components_of_processes(core, what, value, site);
   } else {
@@ -235,7 +237,8 @@ PerReplica<T> gather_components_to_reduce(StrategyCore& core, const char* what,
         send_value(out, value[replica], elements);
       }
     };
-    SentValues sent = exchange_to_reduce(core, what, site, tensors_to_join(core, value), write);
+    const auto tensors = may_stay ? tensors_to_join(core, value) : std::vector<const AnyTensor*>();
+    SentValues sent = exchange_to_reduce(core, what, site, tensors, write);
     return received_components(core, what, value, *like, sent, site);
   }
 }

@@ -112,6 +112,10 @@ class RoundMembers {
   /// The same for a verb of all processes. Throws: also UnsupportedError (kUnsupported) if some
   /// process listens.
   std::vector<Bytes> exchange_of_all(const char* what, CallSite site, const Bytes& own);
+  /// The message of process `from` in an exchange; `write` writes nothing in the others. Order,
+  /// Throws: as exchange.
+  std::shared_ptr<const Bytes> exchange_to_hear(const char* what, CallSite site, int from,
+                                                WriteMessage write);
   /// The messages if two processes differ; nothing if the messages of all processes that do not
   /// listen are equal. `write` is not called in a process alone. Order, Throws: as exchange.
   std::vector<Bytes> exchange_to_compare(const char* what, CallSite site, WriteMessage write);

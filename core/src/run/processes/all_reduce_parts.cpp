@@ -5,6 +5,9 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/process_values.h"
+#include "belfry/detail/reduce_over_processes.h"
+#include "belfry/detail/step_tap.h"
+#include "collectives/require_reducible.h"
 #include "run/processes/reduction_fold.h"
 #include "run/processes/sent_structure.h"
 
@@ -205,6 +208,43 @@ void write_for_round(StrategyCore& core, MergeRequest* const* requests, const Pa
   } catch (...) {
     out.truncate(begin);
   }
+}
+
+// Every process takes the leaves, so each needs a value with the structure of the result.
+HostReduction reduce_by_hosts(StrategyCore& core, const char* what, CallSite site,
+                              std::vector<AllReduceRequest>& requests,
+                              const Participants& present) {
+  std::vector<MergeRequest*> by_replica(static_cast<std::size_t>(core.size()));
+  bool has_tensors = false;
+  for (int i = 0; i < present.count(); ++i) {
+    AllReduceRequest& request = requests[static_cast<std::size_t>(i)];
+    by_replica[static_cast<std::size_t>(present.id(i))] = &request;
+    has_tensors = has_tensors || std::ranges::any_of(request.leaves, [](const LeafRef& leaf) {
+                    return leaf.tensor != nullptr;
+                  });
+  }
+  const auto tensors = tensors_of(core, by_replica.data(), present);
+  if (core.members().has_listeners() || (has_tensors && !hosts_reduce(core, tensors))) {
+    return HostReduction::kNotTried;
+  }
+  const auto write = [&](ByteWriter& out) {
+    out.text(kHeld);
+    send_parts(out, core, by_replica.data(), present, Elements::kHeld);
+  };
+  const auto reduce = [&core](std::span<const std::span<const std::byte>> messages) {
+    const bool all_have_values = std::ranges::all_of(messages, [](const auto& message) {
+      ByteReader in(message);
+      return in.text() == kHeld && in.count(sizeof(int)) > 0;
+    });
+    return all_have_values ? fold_reduction(core, messages) : std::nullopt;
+  };
+  const ProcessGroup::Fold fold(reduce);
+  const FoldedBytes sent =
+      core.members().exchange_to_fold(what, site, write, step_tap == nullptr ? &fold : nullptr);
+  if (sent.result == nullptr) return HostReduction::kRefused;
+  require_operator(requests.front().op, site);  // Also where no leaf asks.
+  take_reduction(core, by_replica.data(), present, *sent.result);
+  return HostReduction::kDone;
 }
 
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,

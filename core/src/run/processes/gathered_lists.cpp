@@ -28,9 +28,9 @@ constexpr std::size_t kShortBytes = 1024;
 // The lists of all processes, from their messages.
 struct ListsOfAll {
   std::vector<int> axes{};
-  std::vector<std::size_t> counts{};  // Of elements, by list.
-  std::vector<std::size_t> lists{};   // By process; 0 for a process that listens.
-  std::vector<Span> elements{};       // By process.
+  std::vector<std::size_t> counts{};  // The number of elements of each list.
+  std::vector<std::size_t> lists{};   // The number of lists of each process.
+  std::vector<Span> elements{};       // The elements of each process.
   bool have_elements = true;
 
   // Reads the message of the next process, behind the replicas.
@@ -55,7 +55,7 @@ struct ListsOfAll {
   }
 };
 
-// The facts of the messages that every process needs; nothing if the axes are at fault.
+// The message for every process, from the messages of all; nothing if the axes are at fault.
 std::optional<Bytes> join(std::span<const Span> messages) {
   ListsOfAll all;
   for (const Span& message : messages) {

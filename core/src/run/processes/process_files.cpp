@@ -84,13 +84,7 @@ std::shared_ptr<const Bytes> answer_of_first(StrategyCore& core, const char* wha
     out.add(answer.data(), answer.size());
     answer = Bytes();
   };
-  const auto answer_of_first = [](std::span<const std::span<const std::byte>> answers) {
-    return std::optional<Bytes>(std::in_place, answers.front().begin(), answers.front().end());
-  };
-  const ProcessGroup::Fold fold(answer_of_first);
-  FoldedBytes sent = members.exchange_to_fold(what, site, write, &fold);
-  if (sent.result != nullptr) return sent.result;
-  return std::make_shared<const Bytes>(std::move(sent.all.front()));
+  return members.exchange_to_hear(what, site, 0, write);
 }
 
 Bytes read_file(StrategyCore& core, const std::string& path, CallSite site) {

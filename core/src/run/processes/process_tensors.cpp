@@ -153,6 +153,10 @@ void write_to_reduce(ByteWriter& out, StrategyCore& core,
   write_message(out, transport_of(core, tensors), write);
 }
 
+bool hosts_reduce(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
+  return transport_of(core, tensors) == kHeld;
+}
+
 // All processes see the same transports, and draw the same conclusion. If the processes differ, or
 // if the devices cannot be joined, elements are missing: a second exchange has all elements.
 SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,

@@ -44,6 +44,18 @@ std::vector<Bytes> RoundMembers::exchange_of_all(const char* what, CallSite site
   return messages;
 }
 
+std::shared_ptr<const Bytes> RoundMembers::exchange_to_hear(const char* what, CallSite site,
+                                                            int from, WriteMessage write) {
+  const auto place = static_cast<std::size_t>(from);
+  const auto heard = [place](std::span<const std::span<const std::byte>> all) {
+    return std::optional<Bytes>(std::in_place, all[place].begin(), all[place].end());
+  };
+  const ProcessGroup::Fold fold(heard);
+  FoldedBytes sent = exchange_to_fold(what, site, write, &fold);
+  if (sent.result != nullptr) return sent.result;
+  return std::make_shared<const Bytes>(std::move(sent.all[place]));
+}
+
 std::vector<Bytes> RoundMembers::exchange_to_compare(const char* what, CallSite site,
                                                      WriteMessage write) {
   if (is_alone()) return {};
@@ -55,7 +67,7 @@ std::vector<Bytes> RoundMembers::exchange_to_compare(const char* what, CallSite 
   };
   const ProcessGroup::Fold fold(nothing_if_equal);
   std::vector<Bytes> all = exchange_to_fold(what, site, write, &fold).all;
-  if (all.empty()) return all;
+  if (all.empty() || !has_listeners()) return all;  // Compared in the fold.
   const Bytes& first = all[static_cast<std::size_t>(first_speaker())];
   const bool same = std::ranges::all_of(
       all, [&](const Bytes& message) { return message.empty() || message == first; });
