@@ -5,6 +5,7 @@
 // operator delete has not taken back. A value of a host has 8 MiB; all else that a verb allocates
 // has less than a 32nd of that.
 #include "belfry/belfry.h"
+#include "belfry/checkpoint.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
 
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <string>
 #include <vector>
 
 namespace {
@@ -92,6 +94,39 @@ TEST(MemoryOfProcesses, AllGatherHasThreeListsAHost) {
   });
   EXPECT_LE(values, 3 + kAllElse);
   EXPECT_GE(values, 2);  // The results.
+}
+
+// A host reads the variable before the elements are in the contents of the file.
+TEST(MemoryOfProcesses, SaveHasTwoValuesAHost) {
+  const std::string path = ::testing::TempDir() + "memory_of_processes.safetensors";
+  const double values = values_of_a_host([&](MultiWorkerMirroredStrategy& strategy) {
+    const auto weights = strategy.mirrored_variable(std::vector<float>(kFloats), {.name = "w"});
+    return [=](MultiWorkerMirroredStrategy& saving) {
+      Checkpoint checkpoint(saving);
+      checkpoint.add(weights);
+      checkpoint.save(path);
+    };
+  });
+  EXPECT_LE(values, 2 + kAllElse);
+  EXPECT_GE(values, 1);
+}
+
+// A host has the contents of the file, and the new value, beside the old value of the variable.
+TEST(MemoryOfProcesses, RestoreHasTwoValuesAHost) {
+  const std::string path = ::testing::TempDir() + "memory_of_processes.safetensors";
+  const double values = values_of_a_host([&](MultiWorkerMirroredStrategy& strategy) {
+    const auto weights = strategy.mirrored_variable(std::vector<float>(kFloats), {.name = "w"});
+    Checkpoint checkpoint(strategy);
+    checkpoint.add(weights);
+    checkpoint.save(path);
+    return [=](MultiWorkerMirroredStrategy& restoring) {
+      Checkpoint restored(restoring);
+      restored.add(weights);
+      restored.restore(path);
+    };
+  });
+  EXPECT_LE(values, 2 + kAllElse);
+  EXPECT_GE(values, 1);
 }
 
 }  // namespace

@@ -156,8 +156,9 @@ class SavedNest final : public SavedVariable {
     }
     const bool total = info().synchronization == Synchronization::kOnRead &&
                        info().aggregation == Aggregation::kSum;
-    ReplicaArray<T> values = total ? split_total(core_, info(), value, sums, site)
-                                   : value_for_each(core_, info(), value);
+    if (core_.members().has_listeners()) message_ = message_about(value, sums, site);
+    ReplicaArray<T> values = total ? split_total(core_, info(), std::move(value), sums, site)
+                                   : value_for_each(core_, info(), std::move(value));
     if (const auto& reader = variable_.state(site).reader) {
       for (int i = 0; i < values.size(); ++i) {
         values[i] = reader->on_restore(std::move(values[i]),
@@ -166,7 +167,6 @@ class SavedNest final : public SavedVariable {
       }
     }
     staged_ = Replacement<T>(core_, info(), std::move(values), site);
-    message_ = message_about(value, sums, site);
   }
   const Bytes& message() const override { return message_; }
 

@@ -51,10 +51,12 @@ inline int number_of_component(const VariableInfo& info, int replica) {
 
 /// `value` for each component, on its device.
 template <class T>
-ReplicaArray<T> value_for_each(StrategyCore& core, const VariableInfo& info, const T& value) {
+ReplicaArray<T> value_for_each(StrategyCore& core, const VariableInfo& info, T value) {
   ReplicaArray<T> values(info.places.size());
   for (int device : info.places.devices) {
-    values.emplace_back(placed_on(value, core.placement_on(device)));
+    const bool is_last = values.size() + 1 == info.places.size();
+    T& component = values.emplace_back(is_last ? std::move(value) : value);
+    bring_to(component, core.placement_on(device));
   }
   return values;
 }
@@ -70,9 +72,9 @@ T share_of_total(const StrategyCore& core, const VariableInfo& info, T total, Su
 
 /// The share of each component in `total`, on its device.
 template <Nest T>
-ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const T& total,
-                            SumSplit split, CallSite site) {
-  ReplicaArray<T> shares = value_for_each(core, info, total);
+ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, T total, SumSplit split,
+                            CallSite site) {
+  ReplicaArray<T> shares = value_for_each(core, info, std::move(total));
   for (int i = 0; i < shares.size(); ++i) {
     take_share(leaves_of(shares[i]), split, number_of_component(info, info.first_replica + i),
                components_of_all(core, info), site);

@@ -13,6 +13,7 @@
 #include "words/owned_file.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -115,12 +116,18 @@ bool save_once(StrategyCore& core, const TensorFile& file, const std::string& pa
   return ByteReader(*answer_of_first(core, kFileDone, site, std::move(answer))).get<bool>();
 }
 
+constexpr std::size_t kDigestPiece = 65536;  // Bytes.
+
 std::int64_t digest_of(const TensorFile& file) {
   HostDigest digest;
   for (const auto& [name, tensor] : file.tensors) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
     digest.add(std::vector<std::uint8_t>(name.begin(), name.end()));
-    digest.add(std::vector<std::uint8_t>(bytes, bytes + tensor.bytes.size()));
+    // Pieces, since a copy of a whole tensor is long.
+    for (std::size_t at = 0; at < tensor.bytes.size(); at += kDigestPiece) {
+      const std::size_t end = std::min(tensor.bytes.size(), at + kDigestPiece);
+      digest.add(std::vector<std::uint8_t>(bytes + at, bytes + end));
+    }
   }
   return static_cast<std::int64_t>(digest.value());
 }
