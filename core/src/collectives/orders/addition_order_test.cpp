@@ -126,6 +126,16 @@ void expect_named(const CrossDeviceOps& algorithm, int members, ReductionOrder e
   }
 }
 
+TEST(NamedOrders, OfGroupsOfEightBeginWithTheRemainder) {
+  testing::asserts("SEM-148");
+  const NamedOrder order = with_root(OrderKind::kGroupsOfEight, 0);
+  EXPECT_EQ(tree_of(order, 3), "((x0 + x1) + x2)");
+  EXPECT_EQ(tree_of(order, 8), tree_of({}, 8));
+  EXPECT_EQ(tree_of(order, 9), tree_of({}, 9));
+  EXPECT_EQ(tree_of(with_root(OrderKind::kGroupsOfEight, 1), 10),
+            "((x1 + x0) + (((((((x2 + x3) + x4) + x5) + x6) + x7) + x8) + x9))");
+}
+
 TEST(NamedOrders, AreThoseOfAlgorithmsAlsoWithoutAnEnumerator) {
   testing::asserts("SEM-146", "SEM-147", "SEM-148");
   const ReductionOrder none = ReductionOrder::kUnspecified;
