@@ -120,17 +120,5 @@ TEST(Matmul, BlocksInAllDirections) {
   }
 }
 
-TEST(Matmul, ByHand) {
-  // (1 2 3; 4 5 6) (1 2 3; 4 5 6)^T
-  Elements<std::int64_t> a(6);
-  for (std::size_t i = 0; i < 6; ++i) a[i] = static_cast<std::int64_t>(i) + 1;
-  const Product p{.rows = 2, .columns = 2, .inner = 3, .transpose_right = true};
-  const auto out = multiply(p, a, a);
-  EXPECT_EQ(out[0], 14);
-  EXPECT_EQ(out[1], 32);
-  EXPECT_EQ(out[2], 32);
-  EXPECT_EQ(out[3], 77);
-}
-
 }  // namespace
 }  // namespace belfry::matmul_test
