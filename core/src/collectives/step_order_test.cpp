@@ -50,6 +50,15 @@ TEST(StepOrder, KnowsWhatOthersWaitedFor) {
   EXPECT_THAT(order.end_step(), IsEmpty());
 }
 
+TEST(StepOrder, WaitsAtTheEndForTheLastReaders) {
+  StepOrder order(3, 1);
+  order.begin_step();
+  order.read(1, 0, 0);
+  order.read(2, 0, 0);
+  EXPECT_THAT(order.end_step(), ElementsAre(Pair(1, 0), Pair(2, 0)));
+  EXPECT_THAT(order.last_waits(), ElementsAre(Pair(0, 1), Pair(0, 2)));
+}
+
 // In a ring a chunk comes round again only after its reader is done: no other waits are needed.
 TEST(Schedules, OfRingsWaitForLeftNeighboursAlone) {
   for (const int members : {2, 3, 4, 5, 8, 13}) {
