@@ -305,10 +305,7 @@ class Difference {
 }  // namespace
 
 ExitCode diff(const DiffOptions& options, Console& console) {
-  TraceReading how;
-  how.progress = [&console](std::int64_t steps) {
-    console.progress(fmt::format("{} steps read", steps));
-  };
+  const TraceReading how = reading_with_progress(console);
   return diff_traces(read_trace(options.a, how), read_trace(options.b, how), options.json, console);
 }
 

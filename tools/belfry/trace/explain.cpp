@@ -11,7 +11,6 @@
 #include "trace/variable_states.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -105,22 +104,14 @@ class Selection {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    std::set<std::string> replicas;
-    std::set<std::string> variables;
-    for (const Trace& trace : job_.processes) {
-      for (const TraceAgent& agent : trace.agents) {
-        if (agent.kind == TraceAgent::Kind::kReplica) replicas.insert(std::to_string(agent.index));
-      }
-      for (const auto& [number, variable] : trace.variables) {
-        variables.insert(variable.name.empty() ? std::to_string(number) : variable.name);
-      }
-    }
     const Trace& last = job_.processes.back();
+    std::string variables;
+    for (const auto& [number, variable] : last.variables) {
+      variables += (variables.empty() ? "; variables: " : ", ") + variable.name;
+    }
     throw UsageError(
         ErrorCode::kInvalidArgument, fmt::format("{} in {}", what, last.file),
-        fmt::format("it has replicas {}; variables {}; {} steps", fmt::join(replicas, ", "),
-                    variables.empty() ? "none" : fmt::format("{}", fmt::join(variables, ", ")),
-                    last.total));
+        fmt::format("it has {} steps and {} replicas{}", last.total, last.replicas, variables));
   }
 
   const TraceJob& job_;
@@ -267,7 +258,7 @@ class Explanation {
 }  // namespace
 
 ExitCode explain(const ExplainOptions& options, Console& console) {
-  TraceReading how;
+  TraceReading how = reading_with_progress(console);
   const std::int64_t middle = options.around.empty() ? 0 : number_in(options.around);
   if (!options.around.empty()) {
     // Writes of variables are kept for the values before, failures for the begin of the text.
@@ -276,9 +267,6 @@ ExitCode explain(const ExplainOptions& options, Console& console) {
              (step.step >= middle - kKeptNear && step.step <= middle + kKeptNear);
     };
   }
-  how.progress = [&console](std::int64_t steps) {
-    console.progress(fmt::format("{} steps read", steps));
-  };
   return explain_job(read_job(options.files, how), options, console);
 }
 

@@ -49,19 +49,18 @@ bool LineMembers::flag(std::string_view name) const {
   return value->text == "true";
 }
 
-const JsonValue* LineMembers::list(std::string_view name) const {
+const std::vector<JsonValue>& LineMembers::list(std::string_view name) const {
+  static const std::vector<JsonValue> kNone;
   const JsonValue* const value = object_.member(name);
   if (value != nullptr && value->kind != Kind::kArray) {
     place_.fail(name, fmt::format("expected \"{}\" with a list", name));
   }
-  return value;
+  return value == nullptr ? kNone : value->parts;
 }
 
 std::vector<std::int64_t> LineMembers::numbers(std::string_view name) const {
   std::vector<std::int64_t> numbers;
-  const JsonValue* const value = list(name);
-  if (value == nullptr) return numbers;
-  for (const JsonValue& part : value->parts) {
+  for (const JsonValue& part : list(name)) {
     const auto number = part.whole_number();
     if (!number.has_value()) {
       place_.fail(name, fmt::format("expected \"{}\" with whole numbers from 0 on", name));
@@ -71,23 +70,9 @@ std::vector<std::int64_t> LineMembers::numbers(std::string_view name) const {
   return numbers;
 }
 
-std::vector<std::string> LineMembers::texts(std::string_view name) const {
-  const JsonValue* const value = list(name);
-  std::vector<std::string> texts;
-  if (value == nullptr) return texts;
-  for (const JsonValue& part : value->parts) {
-    if (part.kind != Kind::kString)
-      place_.fail(name, fmt::format("expected \"{}\" with texts", name));
-    texts.push_back(part.text);
-  }
-  return texts;
-}
-
 std::vector<std::string> LineMembers::elements(std::string_view name) const {
-  const JsonValue* const value = list(name);
   std::vector<std::string> elements;
-  if (value == nullptr) return elements;
-  for (const JsonValue& part : value->parts) {
+  for (const JsonValue& part : list(name)) {
     if (part.kind != Kind::kNumber && part.kind != Kind::kString && part.kind != Kind::kBool) {
       place_.fail(name, fmt::format("expected \"{}\" with numbers or texts", name));
     }
@@ -97,10 +82,8 @@ std::vector<std::string> LineMembers::elements(std::string_view name) const {
 }
 
 std::vector<LineMembers> LineMembers::objects(std::string_view name) const {
-  const JsonValue* const value = list(name);
   std::vector<LineMembers> objects;
-  if (value == nullptr) return objects;
-  for (const JsonValue& part : value->parts) {
+  for (const JsonValue& part : list(name)) {
     if (part.kind != Kind::kObject) {
       place_.fail(name, fmt::format("expected \"{}\" with objects", name));
     }

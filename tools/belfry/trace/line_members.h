@@ -36,7 +36,6 @@ class LineMembers {
   /// False without the member.
   bool flag(std::string_view name) const;
   std::vector<std::int64_t> numbers(std::string_view name) const;
-  std::vector<std::string> texts(std::string_view name) const;
   /// Numbers, booleans and strings, as in the source.
   std::vector<std::string> elements(std::string_view name) const;
   /// The elements of a list of objects; empty without the member.
@@ -46,7 +45,7 @@ class LineMembers {
  private:
   static constexpr std::int64_t kRequired = -2;
 
-  const JsonValue* list(std::string_view name) const;
+  const std::vector<JsonValue>& list(std::string_view name) const;
 
   const JsonValue& object_;
   const LinePlace& place_;

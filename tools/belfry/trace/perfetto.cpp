@@ -246,11 +246,7 @@ class Writer {
 void write_perfetto(const TraceJob& job, std::ostream& out) { Writer(job).write(out); }
 
 ExitCode export_perfetto(const ExportOptions& options, Console& console) {
-  TraceReading how;
-  how.progress = [&console](std::int64_t steps) {
-    console.progress(fmt::format("{} steps read", steps));
-  };
-  const TraceJob job = read_job(options.files, how);
+  const TraceJob job = read_job(options.files, reading_with_progress(console));
   std::ofstream file(options.out, std::ios::binary);
   write_perfetto(job, file);
   if (!file.flush()) {

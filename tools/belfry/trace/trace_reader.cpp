@@ -5,6 +5,7 @@
 
 #include "belfry/detail/json.h"
 #include "belfry/error.h"
+#include "console.h"
 #include "exit_code.h"
 #include "trace/line_members.h"
 
@@ -62,8 +63,8 @@ TraceFailure failure_of(const LineMembers& members) {
   return {.code = members.text("code"),
           .text = members.text("text"),
           .replicas = members.elements("replicas"),
-          .lines = members.texts("lines"),
-          .parts = members.texts("parts"),
+          .lines = members.elements("lines"),
+          .parts = members.elements("parts"),
           .hint = members.text("hint")};
 }
 
@@ -324,6 +325,12 @@ class Reader {
 
 Trace parse_trace(std::istream& in, const std::string& name, const TraceReading& how) {
   return Reader(in, name, how).read();
+}
+
+TraceReading reading_with_progress(Console& console) {
+  return {.progress = [&console](std::int64_t steps) {
+    console.progress(fmt::format("{} steps read", steps));
+  }};
 }
 
 Trace read_trace(const std::string& path, const TraceReading& how) {

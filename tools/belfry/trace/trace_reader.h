@@ -11,6 +11,8 @@
 
 namespace belfry::tool {
 
+class Console;
+
 struct TraceReading {
   /// Steps with the result false are not kept, and take no memory. Null: all are kept.
   std::function<bool(const TraceStep&)> keep{};
@@ -22,7 +24,9 @@ struct TraceReading {
 /// Unknown members, kinds of steps and lines are passed over.
 /// Throws: InvalidArgumentError (kFileFormat) with file, line, column and the expectation.
 Trace parse_trace(std::istream& in, const std::string& name, const TraceReading& how = {});
-/// The same for a file. Throws: UnreadableFile.
+/// Progress as a line of the console.
+TraceReading reading_with_progress(Console& console);
+/// The same as parse_trace for a file. Throws: UnreadableFile.
 Trace read_trace(const std::string& path, const TraceReading& how = {});
 
 }  // namespace belfry::tool

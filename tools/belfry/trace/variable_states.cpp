@@ -23,8 +23,8 @@ bool is_mirrored(const Trace& trace, std::int64_t variable) {
 
 const TraceStep* VariableStates::add(const JobStep& at) {
   const TraceStep& step = job_.step(at);
-  const bool made = step.kind == StepKind::kVariableMade && !step.writes.empty();
-  if ((step.kind != StepKind::kVariableWrite && !made) || step.variable < 0) return nullptr;
+  const bool writes = step.kind == StepKind::kVariableWrite || step.kind == StepKind::kVariableMade;
+  if (!writes || step.writes.empty() || step.variable < 0) return nullptr;
   const auto [place, added] = last_.try_emplace({at.process, step.variable, step.agent}, at);
   if (added) return nullptr;
   const TraceStep* const before = &job_.step(place->second);

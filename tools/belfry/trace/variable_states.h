@@ -17,7 +17,7 @@ class VariableStates {
  public:
   explicit VariableStates(const TraceJob& job) : job_(job) {}
 
-  /// Returns the write before, or null. Steps without a write change nothing.
+  /// Returns the write before, or null. Steps without a known value change nothing.
   const TraceStep* add(const JobStep& at);
   /// A line for each variable: `weight: [1] everywhere, version 2`; different components have a
   /// line each, and a line of warning if the variable is mirrored.
