@@ -126,8 +126,8 @@ class Bench {
   std::vector<std::unique_ptr<Strategy>> strategies_;
 };
 
-/// Reduces a tensor of no meaning. A property with all its data on the host calls this so that
-/// devices have work, too, and schedules of streams differ.
+/// Reduces a tensor without a meaning: gives devices work in properties with all data on the host,
+/// and streams different schedules.
 void meet_with_a_tensor(ReplicaContext& replica);
 
 inline Tensor<float> tensor_of(const std::vector<float>& row) {
