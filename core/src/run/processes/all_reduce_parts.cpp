@@ -7,7 +7,6 @@
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_over_processes.h"
 #include "belfry/detail/step_tap.h"
-#include "collectives/require_reducible.h"
 #include "run/processes/reduction_fold.h"
 #include "run/processes/sent_structure.h"
 
