@@ -9,7 +9,6 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/process_values.h"
-#include "belfry/detail/reduce_over_processes.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/split_total.h"

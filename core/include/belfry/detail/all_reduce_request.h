@@ -10,6 +10,8 @@
 
 namespace belfry::detail {
 
+class StrategyCore;
+
 /// Reduces the leaves of all requests in place; `functions` changes nothing, as operators are
 /// compared. Throws: StructureMismatchError, and the errors of StrategyReductions::all_reduce.
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
@@ -54,5 +56,20 @@ void show_all_reduce(const MergeRequest& request, bool /*results*/, ValueVisitor
 template <class T>
 inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(), &execute_all_reduce,
                                           nullptr, &show_all_reduce<T>};
+
+enum class HostReduction {
+  kDone,      ///< The values of this process are the result.
+  kRefused,   ///< Values and elements of tensors have to be gathered.
+  kNotTried,  ///< Nothing was exchanged: tensors stay on their devices if possible.
+};
+
+/// Reduces the leaves of all requests in place, as all_reduce does on hosts: one process reduces
+/// the messages of all, and every process takes the result. `requests` are those of the replicas of
+/// this process in `present`. If processes differ in kNotTried, the gather of one for a reduction
+/// meets the exchange of the other, and both gather once more.
+/// Order: blocks the host until all processes have called, unless nothing is exchanged.
+/// Throws: as exchange_to_reduce.
+HostReduction reduce_by_hosts(StrategyCore& core, const char* what, CallSite site,
+                              std::vector<AllReduceRequest>& requests, const Participants& present);
 
 }  // namespace belfry::detail

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/gather_lists.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reductions/reduce_op.h"

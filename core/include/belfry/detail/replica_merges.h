@@ -4,7 +4,7 @@
 
 #include "belfry/backend/kernel.h"
 #include "belfry/cross_replica_context.h"
-#include "belfry/detail/gather_lists.h"
+#include "belfry/detail/gather_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable_state.h"

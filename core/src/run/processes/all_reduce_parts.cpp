@@ -5,7 +5,6 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/process_values.h"
-#include "belfry/detail/reduce_over_processes.h"
 #include "belfry/detail/step_tap.h"
 #include "run/processes/reduction_fold.h"
 #include "run/processes/sent_structure.h"

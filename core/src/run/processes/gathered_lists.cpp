@@ -5,7 +5,6 @@
 // its lists, and has the elements, except for long lists of a group with parts: these follow. The
 // messages of all are joined in the exchange.
 #include "belfry/backend/process_parts.h"
-#include "belfry/detail/gather_lists.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/process_values.h"
 #include "run/processes/group_members.h"
