@@ -15,7 +15,7 @@ void add_explain(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("explain", "Tell the steps of a trace in words");
   sub->add_option("FILE", options->files, "Traces: one, or one of each process of a job")
       ->required()
-      ->option_text("FILE...");
+      ->option_text("...");
   sub->add_option("--replica", options->replica, "The steps of this replica and of the merges")
       ->option_text("N");
   sub->add_option("--variable", options->variable, "The steps that touch this variable")

@@ -17,7 +17,7 @@ void add_export(CLI::App& app, Command& command) {
       ->required();
   sub->add_option("FILE", options->files, "Traces: one, or one of each process of a job")
       ->required()
-      ->option_text("FILE...");
+      ->option_text("...");
   sub->add_option("-o,--out", options->out, "The file to write")->required()->option_text("OUT");
   sub->callback([options, &command] {
     command.action = [options](Console& console) { return export_perfetto(*options, console); };

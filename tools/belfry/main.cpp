@@ -64,8 +64,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string(belfry::version()));
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 ok, 1 a check failed, 2 usage or a malformed file, 3 a file or device "
-      "is missing, or the output cannot be written.");
+      "Exit codes: 0 ok, 1 a check failed, the program of a trace failed, or runs differ, 2 usage "
+      "or "
+      "a malformed file, 3 a file or device is missing, or the output cannot be written.");
   Command command{.argc = argc, .argv = argv};
   add_demo(app, command);
   add_explain(app, command);

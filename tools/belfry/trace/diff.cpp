@@ -168,7 +168,8 @@ class Difference {
         what = one.a == nullptr ? "a step of B alone: " : "a step of A alone: ";
         break;
       default:
-        what = "another step than ";
+        return fmt::format("the runs part: {} in A, {} in B, {}", first.place,
+                           place_in_words(b_, *one.b), first.who);
     }
     return "the runs part: " + what + first.place + ", " + first.who;
   }

@@ -95,7 +95,8 @@ TEST(Diff, FindsAStepThatOneRunLacks) {
   EXPECT_THAT(diff_of(other, kStep).text, HasSubstr("a step of B alone: scale at t.cpp:4"));
   const std::string mean = replaced(kStep, R"("name":"scale",)", R"("name":"scale","op":"mean",)");
   EXPECT_THAT(diff_of(kStep, mean).text,
-              HasSubstr("another step than scale at t.cpp:4, replica 1"));
+              HasSubstr("the runs part: scale at t.cpp:4 in A, scale (mean) at t.cpp:4 in "
+                        "B, replica 1\n"));
 }
 
 TEST(Diff, DoesNotMindTheOrderOfAgentsOrLines) {
@@ -117,6 +118,21 @@ TEST(Diff, DoesNotMindTheOrderOfAgentsOrLines) {
   EXPECT_EQ(moved.code, ExitCode::kGood);
   EXPECT_THAT(moved.text, HasSubstr("2 equal steps have other lines: the first is merge_call at "
                                     "t.cpp:5 in A, merge_call at t.cpp:6 in B"));
+}
+
+// Two merges of one kind: replica 1 of B comes to the second first, and both runs of the line
+// differ.
+TEST(Diff, FindsAReplicaAtAnotherCallOfTheSameKind) {
+  const std::string good =
+      R"({"step":0,"kind":"arrive","agent":"R0","round":1,"op":"sum","line":"t.cpp:5"}
+{"step":1,"kind":"arrive","agent":"R1","round":1,"op":"sum","line":"t.cpp:5"}
+)";
+  std::string wrong = good;
+  wrong.replace(wrong.rfind("t.cpp:5"), 7, "t.cpp:7");
+  const std::string text = diff_of(good, wrong).text;
+  EXPECT_THAT(text, HasSubstr("the runs part: merge 1 (sum) at t.cpp:5 in A, merge 1 (sum) at "
+                              "t.cpp:7 in B, replica 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("replica 0")));
 }
 
 TEST(Diff, LeavesOutStreamsOfAnotherBackend) {

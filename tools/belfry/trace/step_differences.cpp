@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace belfry::tool {
 namespace {
@@ -64,6 +65,7 @@ class Comparison {
       of_b.erase(key);
     }
     for (const auto& [key, steps] : of_b) compare({}, steps);
+    separate_lines();
     if (unknown_ > 0) {
       differences_.notes.push_back(
           fmt::format("{} values were not compared: a trace lacks their contents", unknown_));
@@ -85,8 +87,38 @@ class Comparison {
       return step.stream < 0 ? "" : key_of(trace.agents[static_cast<std::size_t>(step.stream)]);
     };
     return a.kind == b.kind && a.op == b.op && a.error == b.error && a.failed == b.failed &&
-           a_.variable_of(a) == b_.variable_of(b) && a.name == b.name && a.replicas == b.replicas &&
+           are_same_names(a, b) && a.replicas == b.replicas &&
            (a_.backend != b_.backend || stream_of(a_, a) == stream_of(b_, b));
+  }
+
+  // Arrivals at a merge that failed have no name. Numbers of variables depend on the program.
+  bool are_same_names(const TraceStep& a, const TraceStep& b) const {
+    if ((a.variable < 0) != (b.variable < 0)) return false;
+    if (a.variable >= 0) return a_.variable_of(a) == b_.variable_of(b);
+    const bool unnamed = a.kind == StepKind::kArrive && (a.name.empty() || b.name.empty());
+    return unnamed || a.name == b.name;
+  }
+
+  // An edit moves each line of A to a single line of B. Pairs with a second line of B are
+  // differences: an agent came to another call of the same kind.
+  void separate_lines() {
+    std::map<std::string, std::map<std::string, int>> moves;  // By line of A: lines of B, counts.
+    for (const auto& [kind, a, b] : pairs_) ++moves[a->line][b->line];
+    for (const StepDifference& pair : pairs_) {
+      const auto& counts = moves[pair.a->line];
+      const auto usual = std::max_element(
+          counts.begin(), counts.end(), [&pair](const auto& one, const auto& other) {
+            const auto weight = [&pair](const auto& move) {
+              return std::pair(move.second, move.first == pair.a->line);
+            };
+            return weight(one) < weight(other);
+          });
+      if (usual->first != pair.b->line) {
+        differences_.all.push_back(pair);
+      } else if (pair.a->line != pair.b->line) {
+        differences_.lines.push_back(pair);
+      }
+    }
   }
 
   void compare(const Steps& a, const Steps& b) {
@@ -116,8 +148,8 @@ class Comparison {
     if (differ(a.brings, b.brings) || differ(a.gets, b.gets) || differ(a.reads, b.reads) ||
         differ(a.writes, b.writes)) {
       differences_.all.push_back({Kind::kValues, &a, &b});
-    } else if (a.line != b.line) {
-      differences_.lines.push_back({Kind::kStep, &a, &b});
+    } else if (!a.line.empty() && !b.line.empty()) {
+      pairs_.push_back({Kind::kStep, &a, &b});
     }
     for (const auto list :
          {&TraceStep::brings, &TraceStep::gets, &TraceStep::reads, &TraceStep::writes}) {
@@ -130,6 +162,7 @@ class Comparison {
   const Trace& a_;
   const Trace& b_;
   StepDifferences differences_;
+  std::vector<StepDifference> pairs_;  // Equal steps with lines.
   std::int64_t unknown_ = 0;
 };
 
