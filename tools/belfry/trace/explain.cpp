@@ -196,9 +196,9 @@ class Explanation {
   }
 
   static std::vector<std::string> heading_of(const Trace& trace) {
-    std::string first =
-        fmt::format("{}: {} steps on {}, {} replicas", trace.file, trace.total,
-                    trace.backend == "sim" ? "the simulator" : trace.backend, trace.replicas);
+    std::string first = fmt::format("{}: {} steps on {}, {} {}", trace.file, trace.total,
+                                    trace.backend == "sim" ? "the simulator" : trace.backend,
+                                    trace.replicas, trace.replicas == 1 ? "replica" : "replicas");
     if (trace.hosts > 1) first += fmt::format(" on {} hosts", trace.hosts);
     if (trace.processes > 1) {
       first += fmt::format(", process {} of {}", trace.process, trace.processes);

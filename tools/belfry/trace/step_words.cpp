@@ -181,13 +181,17 @@ std::string run_words(const Trace& trace, const TraceStep& step) {
   return text + at(step);
 }
 
+// Empty in a trace of a single host.
+std::string owner_words(const Trace& trace, const TraceAgent& agent) {
+  if (trace.hosts > 1) return fmt::format("host {}", agent.host);
+  return trace.processes > 1 ? fmt::format("process {}", trace.process) : "";
+}
+
 }  // namespace
 
 std::string agent_words(const Trace& trace, int agent) {
   const TraceAgent& known = trace.agents[static_cast<std::size_t>(agent)];
-  const std::string owner = trace.hosts > 1       ? fmt::format("host {}", known.host)
-                            : trace.processes > 1 ? fmt::format("process {}", trace.process)
-                                                  : "";
+  const std::string owner = owner_words(trace, known);
   switch (known.kind) {
     case TraceAgent::Kind::kHost:
       return owner.empty() ? "the host" : owner;
@@ -206,7 +210,9 @@ std::string step_words(const Trace& trace, const TraceStep& step, const TraceSte
   if (step.kind == StepKind::kRunBegin || step.kind == StepKind::kRunEnd) {
     text = run_words(trace, step);
   } else if (step.kind == StepKind::kMerge) {
+    const std::string owner = owner_words(trace, trace.agent_of(step));
     text = merge_number(step) + ", is done once for all replicas";
+    if (!owner.empty()) text += " of " + owner;
     if (!step.after.empty()) text += ": the replicas arrived in " + list_of(step.after);
   } else {
     text = agent_words(trace, step.agent) + " " + verb_phrase(trace, step, before);
