@@ -3,6 +3,8 @@
 
 #include "belfry/testing/arbitrary.h"
 
+#include "shrunk_case.h"
+
 #include <algorithm>
 #include <iterator>
 #include <ostream>
@@ -27,6 +29,15 @@ ReplicaProgram with_sites(int length, std::vector<Step> rounds) {
 // From [0, count), independent of the size of the case: a choice, not an amount.
 rc::Gen<int> choice(int count) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, count));
+}
+
+// A new case, not a smaller one: the traces of a failing case before are complete.
+template <class T>
+rc::Gen<T> of_new_case(rc::Gen<T> drawn) {
+  return rc::Gen<T>([drawn = std::move(drawn)](const rc::Random& random, int size) {
+    end_shrunk_case();
+    return drawn(random, size);
+  });
 }
 
 rc::Gen<Step> step() {
@@ -81,7 +92,7 @@ rc::Gen<int> device_count(int most) {
 }
 
 rc::Gen<BackendRequest> backend_request(int most_devices) {
-  return rc::gen::map(
+  return of_new_case(rc::gen::map(
       rc::gen::tuple(device_count(most_devices), choice(3), choice(8), choice(1 << 20)),
       [](const std::tuple<int, int, int, int>& drawn) {
         const auto [devices, schedule, carrier, seed] = drawn;
@@ -95,7 +106,7 @@ rc::Gen<BackendRequest> backend_request(int most_devices) {
         request.carrier = carrier_of_environment().value_or(usual);
         request.seed = static_cast<std::uint64_t>(seed);
         return request;
-      });
+      }));
 }
 
 rc::Gen<ReplicaProgram> replica_program() {
@@ -178,7 +189,7 @@ Gen<ProgramCase> Arbitrary<ProgramCase>::arbitrary() {
 }
 
 Gen<belfry::sim::Options> Arbitrary<belfry::sim::Options>::arbitrary() {
-  return gen::map(
+  return belfry::testing::of_new_case(gen::map(
       gen::tuple(belfry::testing::device_count(), gen::resize(kNominalSize, gen::inRange(0, 3)),
                  gen::resize(kNominalSize, gen::inRange(0, 1 << 20))),
       [](const std::tuple<int, int, int>& drawn) {
@@ -190,7 +201,7 @@ Gen<belfry::sim::Options> Arbitrary<belfry::sim::Options>::arbitrary() {
         options.seed = static_cast<std::uint64_t>(seed);
         options.check_kernels = true;
         return options;
-      });
+      }));
 }
 
 }  // namespace rc

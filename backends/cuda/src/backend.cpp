@@ -4,6 +4,7 @@
 #include "belfry/cuda/backend.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/detail/trace_sink.h"
 #include "belfry/error.h"
 #include "check.h"
 #include "communicator.h"
@@ -18,6 +19,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,10 +123,11 @@ Connections connections_of(const std::vector<int>& gpus) {
   return connections;
 }
 
-std::unique_ptr<Executor> make_executor(const Options& options, Chooser& chooser) {
+std::unique_ptr<Executor> make_executor(const Options& options, Chooser& chooser,
+                                        OperationSink* sink) {
   ExecutorParts parts;
   parts.chooser = options.chooser != nullptr ? options.chooser : &chooser;
-  parts.sink = options.sink;
+  parts.sink = sink;
   switch (options.carrier) {
     case Carrier::kFiber:
       return make_fiber_executor(parts);
@@ -146,6 +149,7 @@ struct Backend::Parts {
   std::vector<int> gpus;                // of each device
   Connections connections;
   FirstChooser chooser;
+  std::optional<detail::TraceSink> trace;
   std::unique_ptr<Executor> executor;
   std::mutex mutex;                                    // for devices, which are made on first use
   std::vector<std::unique_ptr<cuda::Device>> devices;  // the host comes last
@@ -157,7 +161,14 @@ Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
   parts_->connections = connections_of(parts_->gpus);
   parts_->shared = std::make_shared<SharedState>();
   parts_->shared->options = std::move(options);
-  parts_->executor = make_executor(parts_->shared->options, parts_->chooser);
+  const Options& own = parts_->shared->options;
+  if (own.trace != nullptr) {
+    const detail::TraceHeader header{
+        .backend = "cuda", .devices = device_count(), .options = to_string(own)};
+    parts_->trace.emplace(*own.trace, header, own.sink, CallSite{});
+  }
+  OperationSink* const sink = parts_->trace ? &*parts_->trace : own.sink;
+  parts_->executor = make_executor(own, parts_->chooser, sink);
   parts_->devices.resize(parts_->gpus.size() + 1);
 }
 

@@ -28,6 +28,7 @@ std::string to_string(const Options& options) {
   text.add("carrier", options.carrier, usual.carrier, {"belfry::cuda::Carrier", kCarriers});
   if (options.chooser != nullptr) text.put("chooser", detail::quoted("a Chooser"));
   if (options.sink != nullptr) text.put("sink", detail::quoted("an OperationSink"));
+  if (options.trace != nullptr) text.put("trace", detail::quoted("a TraceFile"));
   text.add("memory_limit_bytes", options.memory_limit_bytes, usual.memory_limit_bytes);
   if (options.deadline != usual.deadline) {
     const std::string count = detail::code_of(options.deadline.count());

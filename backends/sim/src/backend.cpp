@@ -4,6 +4,7 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/detail/machine_uses.h"
+#include "belfry/detail/trace_source.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
 #include "checked_options.h"
@@ -106,7 +107,7 @@ struct Backend::State final : ScheduleSource {
     shared.share_copies = options.share_copies;
     shared.check_kernels = options.check_kernels;
     if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
-    if (attached.trace != nullptr) begin_trace(*attached.trace, attached, site);
+    if (TraceFile* const file = trace_of(attached)) begin_trace(*file, attached, site);
     Observer* const observer = trace_observer ? &*trace_observer : attached.observer;
     if (observer != nullptr) {
       // An observer of the library's own may follow accesses to host memory, too.
@@ -143,7 +144,24 @@ struct Backend::State final : ScheduleSource {
     // An owner may hold a tensor of the backend, and a tensor holds the engine with the owner.
     shared.engine->discard();
     shared.owners->release_ended();
-    if (trace != nullptr) trace->writer().end(schedule().token, sink.log().hash());
+    if (trace != nullptr) end_trace();
+  }
+
+  // The program's trace, or the trace of a failing case.
+  TraceFile* trace_of(const Attachments& attached) {
+    const bool is_plain = attached.trace == nullptr && attached.observer == nullptr &&
+                          attached.chooser == nullptr && attached.schedules == nullptr;
+    if (!is_plain) return attached.trace;
+    trace_source = belfry::detail::trace_source;
+    return trace_source == nullptr ? nullptr : trace_source->next();
+  }
+
+  void end_trace() {
+    trace->writer().end(schedule().token, sink.log().hash());
+    if (trace_source == nullptr || trace_source != belfry::detail::trace_source) return;
+    Options same = options;
+    if (has_all_choices()) same.schedule = {ScheduleKind::kReplayed, record.choices()};
+    trace_source->ended(*trace, to_string(same));
   }
 
   // A cluster begins and ends the trace of its hosts itself.
@@ -208,7 +226,8 @@ struct Backend::State final : ScheduleSource {
   LogSink sink;
   LockedLogSink locked_sink;
   engine::HostAccessWatch* host_watch = nullptr;
-  TraceFile* trace = nullptr;  // Ends with the backend.
+  TraceFile* trace = nullptr;                           // Ends with the backend.
+  belfry::detail::TraceSource* trace_source = nullptr;  // Of `trace`, if not the program.
   std::optional<TraceObserver> trace_observer;
   std::optional<engine::Watch> watch;
   std::optional<ObservingSink> observing_sink;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/detail/options_text.h"
+#include "belfry/detail/trace_source.h"
 #include "belfry/detail/trace_writer.h"
 #include "belfry/trace.h"
 #include "trace/failure_json.h"
@@ -8,6 +9,8 @@
 #include <utility>
 
 namespace belfry {
+
+constinit thread_local detail::TraceSource* detail::trace_source = nullptr;
 
 std::string to_string(const TraceOptions& options) {
   const TraceOptions usual;

@@ -3,6 +3,7 @@
 #include "belfry/trace.h"
 
 #include "belfry/belfry.h"
+#include "belfry/detail/trace_sink.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/tensor_ops.h"
@@ -250,6 +251,32 @@ TEST(Trace, OfAClusterHasItsHosts) {
     }
   }
   EXPECT_EQ(replicas, (std::set<std::string>{"H0.R0", "H1.R0"}));
+}
+
+// A backend whose devices tell nothing: the operations of a run of one replica, by hand.
+TEST(Trace, OfASinkHasTheStepsOfReplicas) {
+  const std::string path = path_of("sink");
+  {
+    TraceFile trace{path};
+    belfry::detail::TraceSink sink(trace, {.backend = "cuda", .devices = 1}, nullptr, {});
+    const AgentId replica{AgentId::Kind::kReplica, 0};
+    const AgentId merges{AgentId::Kind::kMerge, 0};
+    sink.on_operation(
+        {.kind = OperationKind::kRunBegin, .agent = merges, .subject = 1, .value = 7});
+    sink.on_operation({.kind = OperationKind::kStart, .agent = replica});
+    sink.on_operation({.kind = OperationKind::kArrive, .agent = replica, .subject = 1, .value = 7});
+    sink.on_operation({.kind = OperationKind::kMerge, .agent = merges, .subject = 1, .value = 7});
+    sink.on_operation({.kind = OperationKind::kResume, .agent = replica, .subject = 1, .value = 7});
+    sink.on_operation({.kind = OperationKind::kEnd, .agent = replica, .subject = 1, .value = 7});
+    sink.on_operation({.kind = OperationKind::kRunEnd, .agent = merges, .value = 7});
+  }
+  std::string steps;
+  for (const Json& line : lines_of(path)) {
+    if (!line.contains("step")) continue;
+    EXPECT_EQ(line["run"], 1);
+    steps += line["kind"].get<std::string>() + line.value("after", Json::array()).dump() + " ";
+  }
+  EXPECT_EQ(steps, "run_begin[] start[0] arrive[] merge[2] resume[3] end[] run_end[5] ");
 }
 
 // Programs of raw streams, with and without races. A trace waits for nothing and chooses nothing.

@@ -5,6 +5,7 @@
 #include "belfry/backend/chooser.h"
 #include "belfry/backend/operation.h"
 #include "belfry/detail/prints.h"
+#include "belfry/trace.h"
 
 #include <chrono>
 #include <cstddef>
@@ -39,6 +40,8 @@ struct Options {
   Carrier carrier = Carrier::kConcurrent;
   Chooser* chooser = nullptr;     ///< For kFiber and kBaton; null: lowest replica first.
   OperationSink* sink = nullptr;  ///< Receives the operations of replicas; may be null.
+  /// Gets the steps of replicas, and their values on the host; may be null.
+  TraceFile* trace = nullptr;
 
   std::size_t memory_limit_bytes = 0;  ///< Of each device, in bytes; 0: all memory of the GPU.
   /// How long the host waits for the work of a communicator, and for its making: after the limit,
@@ -70,7 +73,7 @@ struct Options {
 };
 
 /// The options as an initializer that compiles, without members of their usual value. A chooser and
-/// a sink are the words `"a Chooser"` and `"an OperationSink"`.
+/// a sink are the words `"a Chooser"` and `"an OperationSink"`, and a trace `"a TraceFile"`.
 std::string to_string(const Options& options);
 
 using belfry::operator<<;

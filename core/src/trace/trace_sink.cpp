@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/detail/trace_sink.h"
+
+#include <algorithm>
+#include <new>
+
+namespace belfry::detail {
+
+TraceSink::TraceSink(TraceFile& trace, const TraceHeader& header, OperationSink* next,
+                     CallSite site)
+    : recorder_(trace.writer(), -1, nullptr), next_(next) {
+  trace.writer().begin(header, site);
+}
+
+void TraceSink::on_operation(const Operation& operation) {
+  {
+    const std::lock_guard lock(mutex_);
+    try {
+      if (operation.kind == OperationKind::kRunBegin) open_.push_back({operation.value, ++begun_});
+      const TraceActor actor = actor_of(operation);
+      recorder_.operation(operation, actor, {});
+      if (operation.kind == OperationKind::kRunEnd) {
+        std::erase_if(open_, [&](const Run& run) { return run.number == actor.run; });
+      }
+    } catch (const std::bad_alloc&) {  // The step is missing.
+    }
+  }
+  if (next_ != nullptr) next_->on_operation(operation);
+}
+
+// Runs nest: the run is the innermost one with the ordinal. The start of a replica tells none.
+TraceActor TraceSink::actor_of(const Operation& operation) const {
+  const auto own = std::find_if(open_.rbegin(), open_.rend(),
+                                [&](const Run& run) { return run.ordinal == operation.value; });
+  const bool is_known = own != open_.rend() && operation.kind != OperationKind::kStart;
+  if (is_known) return {operation.agent, own->number};
+  return {operation.agent, open_.empty() ? 0 : open_.back().number};
+}
+
+}  // namespace belfry::detail
