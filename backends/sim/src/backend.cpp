@@ -80,11 +80,11 @@ std::string_view refusal_of_exploration(const Attachments& attached) {
            "all "
            "its hosts";
   }
-  if (attached.chooser == nullptr && attached.observer == nullptr && attached.trace == nullptr) {
-    return {};
+  if (attached.trace != nullptr) {
+    return "the program gives the backend a trace, which is of one run of the program";
   }
-  return "the program gives the backend a Chooser, an observer or a trace, and an exploration has "
-         "its own";
+  if (attached.chooser == nullptr && attached.observer == nullptr) return {};
+  return "the program gives the backend a Chooser or an observer, and an exploration has its own";
 }
 
 }  // namespace
