@@ -139,7 +139,7 @@ void variables() {
   auto seen = strategy.replica_local_variable(ReduceOp::kSum, 0);
 
   strategy.run([&](ReplicaContext& replica) {
-    seen.on(replica) += 32;                                             // this replica's own
+    seen.on(replica) += 30 + 4 * replica.replica_id();                  // its own: 30, 34
     const double gradient = weight.on(replica) * replica.replica_id();  // 0 and 10
     replica.merge_call(
         [&](CrossReplicaContext& cross, const PerReplica<double>& gradients) {

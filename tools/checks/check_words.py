@@ -30,7 +30,7 @@ OLD_WORD_PLACES = re.compile(r"README\.md|docs/|.*/to" + r"wer[_.\w]*|core/extra
 URL = re.compile(r"https?://([\w.-]+)")
 HOSTS = {"www.apache.org", "archive.ics.uci.edu", "docs.nvidia.com", "cmake.org", "github.com",
          "doi.org", "creativecommons.org", "scikit-learn.org", "json-schema.org", "localhost",
-         "www.tensorflow.org", "www.debian.org", "example.com"}
+         "www.tensorflow.org", "www.debian.org", "www.w3.org", "example.com"}
 
 
 def faults_of(name, text):

@@ -56,6 +56,8 @@ def target_of(page, link, pages):
     if "://" in link:
         return link
     name = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
+    if name.endswith(".svg"):
+        return posixpath.basename(name)  # Doxygen finds the file in IMAGE_PATH.
     if name not in (*pages, "LICENSE"):
         sys.exit(f"{page}: the site has no {name}")
     if name == "LICENSE":
