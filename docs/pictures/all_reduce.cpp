@@ -36,7 +36,7 @@ Drawing all_reduce() {
     return fmt::format("{} and {}", values[0], values[1]);
   };
   Drawing drawing(
-      344, "all_reduce: element by element, and all get the same result",
+      344, "all_reduce: element by element, the same for all",
       fmt::format(
           "Three replicas bring tensors of two elements to all_reduce: {}, {}, {}. With SUM "
           "each replica gets {}, and with MEAN each gets {}.",

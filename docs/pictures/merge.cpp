@@ -42,7 +42,7 @@ Drawing merge() {
   const belfry::PerReplica<Step> steps = run();
   const Step& first = steps[0];
   Drawing drawing(
-      296, "Replicas meet in a merge: all wait until the last has arrived",
+      296, "Replicas meet in a merge: all wait for the last",
       fmt::format("Two replicas start with the weight {}. Replica 0 brings the gradient {} to the "
                   "merge, and replica 1 brings {}. The merge runs once: the mean is {}, and the "
                   "weight becomes {}. Both replicas go on with the weight {}. Replica 0 returns "

@@ -185,7 +185,9 @@ def faults_of(picture):
     for place, text in places:
         if not inside(place, page):
             faults.append(f"'{text}' leaves the page")
-        if not all(inside(place, box) or apart(place, box) for box in boxes):
+        # The last box with the text hides the edges of the boxes before.
+        last = max((index for index, box in enumerate(boxes) if inside(place, box)), default=-1)
+        if not all(apart(place, box) for box in boxes[last + 1:]):
             faults.append(f"'{text}' crosses the edge of a box")
         if any(crosses(line, place) for line in picture.lines()):
             faults.append(f"a line crosses '{text}'")
@@ -241,8 +243,8 @@ class Pictures(unittest.TestCase):
         self.assertIn(f"process 1, sum {values['job']['gets-2']}", printed("processes", "hosts"))
 
     def test_have_texts_in_their_places(self):
-        for name, picture in self.pictures.items():
-            self.assertEqual(faults_of(picture), [], name)
+        faults = {name: faults_of(picture) for name, picture in self.pictures.items()}
+        self.assertEqual({name: found for name, found in faults.items() if found}, {})
 
     def test_have_the_same_words_in_the_pages(self):
         shown = set()

@@ -157,8 +157,8 @@ Drawing ring() {
   }
   drawing.box({148, 444, 20, 16}, Colour::kReplica1);
   drawing.label({176, 452}, small("sum of some replicas"));
-  drawing.box({342, 444, 20, 16}, Colour::kReplica2);
-  drawing.label({370, 452}, small("sum of all replicas"));
+  drawing.box({370, 444, 20, 16}, Colour::kReplica2);
+  drawing.label({398, 452}, small("sum of all replicas"));
   return drawing;
 }
 
