@@ -12,33 +12,19 @@ constexpr int kLineHeight = 20;
 // The colours of a light page, and those of a dark page.
 constexpr std::string_view kStyle = R"(<style>
 text{font:15px Arial,Helvetica,sans-serif;fill:#1f2328}
-.middle{text-anchor:middle}
-.strong,.title,tspan{font-weight:bold}
-.title{font-size:18px}
-.small{font-size:13px;fill:#59636e}
-.page{fill:#fff;stroke:#d0d7de}
-line{stroke:#59636e;stroke-width:1.5}
-.arrow{marker-end:url(#tip)}
-#tip path{fill:#59636e}
-.plain{fill:#f6f8fa;stroke:#818b98}
-.replica0{fill:#ddf4ff;stroke:#0969da}
-.replica1{fill:#fff1e5;stroke:#bc4c00}
-.replica2{fill:#dafbe1;stroke:#1a7f37}
-.replica3{fill:#ffeff7;stroke:#bf3989}
-.together{fill:#f3e8ff;stroke:#8250df}
+.middle{text-anchor:middle} .strong,.title,tspan{font-weight:bold} .title{font-size:18px}
+.small{font-size:13px;fill:#59636e} .arrow{marker-end:url(#tip)} #tip path{fill:#59636e}
+line{stroke:#59636e;stroke-width:1.5} .page{fill:#fff;stroke:#d0d7de}
+.plain{fill:#f6f8fa;stroke:#818b98} .together{fill:#f3e8ff;stroke:#8250df}
+.replica0{fill:#ddf4ff;stroke:#0969da} .replica1{fill:#fff1e5;stroke:#bc4c00}
+.replica2{fill:#dafbe1;stroke:#1a7f37} .replica3{fill:#ffeff7;stroke:#bf3989}
 .wrong{fill:#ffebe9;stroke:#cf222e;stroke-width:2}
 @media (prefers-color-scheme:dark){
-text{fill:#f0f6fc}
-.small{fill:#a6b0ba}
-.page{fill:#0d1117;stroke:#3d444d}
-line{stroke:#a6b0ba}
-#tip path{fill:#a6b0ba}
-.plain{fill:#1c2128;stroke:#7d8590}
-.replica0{fill:#0c2748;stroke:#58a6ff}
-.replica1{fill:#3b2007;stroke:#f0883e}
-.replica2{fill:#0d2d18;stroke:#3fb950}
-.replica3{fill:#3c1631;stroke:#f778ba}
-.together{fill:#2b1a4d;stroke:#a371f7}
+text{fill:#f0f6fc} .small,#tip path{fill:#a6b0ba}
+line{stroke:#a6b0ba} .page{fill:#0d1117;stroke:#3d444d}
+.plain{fill:#1c2128;stroke:#7d8590} .together{fill:#2b1a4d;stroke:#a371f7}
+.replica0{fill:#0c2748;stroke:#58a6ff} .replica1{fill:#3b2007;stroke:#f0883e}
+.replica2{fill:#0d2d18;stroke:#3fb950} .replica3{fill:#3c1631;stroke:#f778ba}
 .wrong{fill:#451518;stroke:#f85149}
 }
 </style>

@@ -35,13 +35,9 @@ SIZES = {"title": 18, "strong": 15, "small": 13}
 CHARACTER = 0.66
 
 
-def floats(*values):
-    """Returns values as they are drawn."""
-    return [f"{value:.17g}" for value in values]
-
-
 def numbered(name, values):
-    return {f"{name}-{index}": text for index, text in enumerate(floats(*values))}
+    """Returns {id of a value: the value as it is drawn}."""
+    return {f"{name}-{index}": f"{value:.17g}" for index, value in enumerate(values)}
 
 
 def of_replica():
@@ -138,16 +134,9 @@ class Picture:
         self.values = {part.get("id"): part.text for part in self.root.iter(f"{SVG}tspan")}
         self.description = self.root.findtext(f"{SVG}desc")
 
-    def boxes(self):
-        """Returns [(left, top, right, bottom)] of the rectangles, the page first."""
-        return [(x, y, x + width, y + height)
-                for x, y, width, height in
-                (tuple(float(box.get(key)) for key in ("x", "y", "width", "height"))
-                 for box in self.root.findall(f"{SVG}rect"))]
-
-    def lines(self):
-        return [tuple(float(line.get(key)) for key in ("x1", "y1", "x2", "y2"))
-                for line in self.root.findall(f"{SVG}line")]
+    def places(self, what, *keys):
+        """Returns four numbers of each rectangle or line."""
+        return [[float(each.get(key)) for key in keys] for each in self.root.findall(SVG + what)]
 
 
 def place_of(text):
@@ -178,7 +167,9 @@ def crosses(line, box):
 
 def faults_of(picture):
     """Returns a line for each text or box that is not in its place."""
-    page, *boxes = picture.boxes()
+    page, *boxes = ((x, y, x + width, y + height) for x, y, width, height
+                    in picture.places("rect", "x", "y", "width", "height"))
+    lines = picture.places("line", "x1", "y1", "x2", "y2")
     places = [(place_of(text), "".join(text.itertext())) for text in picture.texts]
     faults = [f"'{text}' lies over '{other_text}'" for (place, text), (other, other_text)
               in itertools.combinations(places, 2) if not apart(place, other)]
@@ -189,7 +180,7 @@ def faults_of(picture):
         last = max((index for index, box in enumerate(boxes) if inside(place, box)), default=-1)
         if not all(apart(place, box) for box in boxes[last + 1:]):
             faults.append(f"'{text}' crosses the edge of a box")
-        if any(crosses(line, place) for line in picture.lines()):
+        if any(crosses(line, place) for line in lines):
             faults.append(f"a line crosses '{text}'")
     return faults + [f"the box {box} leaves the page" for box in boxes if not inside(box, page)]
 

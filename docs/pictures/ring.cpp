@@ -23,17 +23,10 @@ struct Chunk {
 };
 using Table = std::vector<std::vector<Chunk>>;  // By replica and chunk.
 
-// What went from a replica to another in a step.
-struct Transfer {
-  int from = 0;
-  int to = 0;
-  int chunk = 0;
-};
-
+// What the replicas have after a step, and the sums of the step. A copy is a sum of one term.
 struct Step {
   Table table;
-  std::vector<Transfer> transfers{};
-  bool adds = false;
+  std::vector<belfry::ReductionPlan::Sum> sums{};
 };
 
 Table inputs() {
@@ -47,29 +40,23 @@ auto& at(T& table, int replica, int chunk) {
   return table[static_cast<std::size_t>(replica)][static_cast<std::size_t>(chunk)];
 }
 
-// The values after each step of the plan. A step reads what the step before has left.
+// A step reads what the step before has left.
 std::vector<Step> follow(const belfry::ReductionPlan& plan) {
-  std::vector<Step> steps{{.table = inputs()}};
-  for (const auto& sums : plan.sums) {
-    Step next{.table = steps.back().table, .adds = true};
-    for (const auto& sum : sums) {
-      const int chunk = sum.chunks.first;
-      Chunk added;
-      for (const int term : sum.terms) {
-        const Chunk& part = at(steps.back().table, term, chunk);
-        added = {added.sum + part.sum, added.inputs | part.inputs};
-        if (term != sum.member) next.transfers.push_back({term, sum.member, chunk});
-      }
-      at(next.table, sum.member, chunk) = added;
-    }
-    steps.push_back(std::move(next));
-  }
+  auto all = plan.sums;
   for (const auto& copies : plan.copies) {
-    Step next{.table = steps.back().table};
-    for (const auto& copy : copies) {
-      at(next.table, copy.to, copy.chunks.first) =
-          at(steps.back().table, copy.from, copy.chunks.first);
-      next.transfers.push_back({copy.from, copy.to, copy.chunks.first});
+    all.emplace_back();
+    for (const auto& copy : copies) all.back().push_back({copy.to, copy.chunks, {copy.from}});
+  }
+  std::vector<Step> steps{{.table = inputs()}};
+  for (const auto& sums : all) {
+    Step next{steps.back().table, sums};
+    for (const auto& sum : sums) {
+      Chunk& result = at(next.table, sum.member, sum.chunks.first);
+      result = {};
+      for (const int term : sum.terms) {
+        const Chunk& part = at(steps.back().table, term, sum.chunks.first);
+        result = {result.sum + part.sum, result.inputs | part.inputs};
+      }
     }
     steps.push_back(std::move(next));
   }
@@ -116,16 +103,17 @@ Colour colour_of_sum(const Chunk& chunk) {
 }
 
 void draw(Drawing& drawing, std::size_t number, const Step& step) {
-  const int y = place(number, 0, 0).centre().y;
-  if (number == 0) {
-    drawing.label({24, y}, strong("start"));
-  } else {
-    drawing.label({24, y}, strong(numbered("step", static_cast<int>(number)),
-                                  step.adds ? ": add" : ": copy"));
-  }
-  for (const Transfer& moved : step.transfers) {
-    drawing.arrow(place(number - 1, moved.from, moved.chunk).bottom(),
-                  place(number, moved.to, moved.chunk).top());
+  const Point left{24, place(number, 0, 0).centre().y};
+  const bool adds = !step.sums.empty() && step.sums[0].terms.size() > 1;
+  drawing.label(left, number == 0 ? strong("start")
+                                  : strong(numbered("step", static_cast<int>(number)),
+                                           adds ? ": add" : ": copy"));
+  for (const auto& sum : step.sums) {
+    for (const int term : sum.terms) {
+      if (term == sum.member) continue;
+      drawing.arrow(place(number - 1, term, sum.chunks.first).bottom(),
+                    place(number, sum.member, sum.chunks.first).top());
+    }
   }
   for (int replica = 0; replica < kReplicas; ++replica) {
     for (int chunk = 0; chunk < kReplicas; ++chunk) {
