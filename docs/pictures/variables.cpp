@@ -45,10 +45,11 @@ Histories run() {
 // A variable from left to right: its components at the start, those at the end, and the read.
 template <class T>
 void draw(Drawing& drawing, int y, std::string_view name, const History<T>& history,
-          const Line& change, const Line& rule) {
+          bool is_mirrored) {
   const Area read{560, y + 28, 136, 100};
   drawing.lines({187, y + 8}, {small("start: equal")});
-  drawing.lines({419, y + 8}, {change});
+  drawing.lines({419, y + 8},
+                {small(is_mirrored ? "update in a merge: equal" : "own changes: different")});
   drawing.lines({read.top().x, y + 8}, {small("read")});
   for (int id = 0; id < 2; ++id) {
     const Area first{140, y + 28 + 56 * id, 94, 44};
@@ -59,10 +60,11 @@ void draw(Drawing& drawing, int y, std::string_view name, const History<T>& hist
     drawing.arrow(first.right(), last.left());
     drawing.box(last, colour_of(id),
                 {text(value(fmt::format("{}-last", name), id, history.last[id]))});
-    drawing.arrow(last.right(), {read.x, last.centre().y});
+    if (id == 0 || !is_mirrored) drawing.arrow(last.right(), {read.x, last.centre().y});
   }
   drawing.box(read, Colour::kTogether,
-              {rule, strong(value(fmt::format("{}-read", name), history.read))});
+              {text(is_mirrored ? "of replica 0" : "sum of all"),
+               strong(value(fmt::format("{}-read", name), history.read))});
 }
 
 }  // namespace
@@ -78,9 +80,9 @@ Drawing variables() {
                   weight.first[0], weight.last[0], weight.read, seen.first[0], seen.last[0],
                   seen.last[1], seen.read));
   drawing.label({24, 74}, strong("mirrored: always equal, changed by merges alone"));
-  draw(drawing, 92, "weight", weight, small("update in a merge: equal"), text("of replica 0"));
+  draw(drawing, 92, "weight", weight, true);
   drawing.label({24, 256}, strong("replica-local: each replica changes its own, without a merge"));
-  draw(drawing, 274, "seen", seen, small("own changes: different"), text("sum of all"));
+  draw(drawing, 274, "seen", seen, false);
   return drawing;
 }
 
