@@ -30,9 +30,9 @@ PROGRAM = ""
 # Names with numbers; every other number is a value.
 NUMBERED = re.compile(r"\b(?:replica|tower|host|process|step) \d\b|\bx\d\b")
 SIZES = {"title": 18, "strong": 15, "small": 13}
-# An upper bound of the mean width of a character of a sans-serif font, in sizes of the font; the
-# widest of common fonts is that of DejaVu Sans, bold.
-CHARACTER = 0.66
+# Bounds of the width of a digit, and of the mean width of other characters, in sizes of the font.
+# The widest of common fonts is DejaVu Sans, whose bold digits have 0.696.
+DIGIT, CHARACTER = 0.7, 0.64
 
 
 def numbered(name, values):
@@ -143,7 +143,8 @@ def place_of(text):
     """Returns the rectangle that a text needs at most, whatever the font."""
     styles = text.get("class").split()
     size = next((SIZES[style] for style in styles if style in SIZES), 15)
-    width = CHARACTER * size * len("".join(text.itertext()))
+    width = size * sum(DIGIT if character.isdigit() else CHARACTER
+                       for character in "".join(text.itertext()))
     left = float(text.get("x")) - (width / 2 if "middle" in styles else 0)
     base = float(text.get("y"))
     return left, base - 0.8 * size, left + width, base + 0.25 * size
