@@ -11,7 +11,6 @@ const LEVELS = {
 
 // `train.cpp:12` of a place with folders.
 const fileOf = (place) => String(place).replace(/^.*\//, "");
-const STOPS = "The trace stops before the program's end.";
 
 // The verdict or the error, and what the reader of the page must know about the trace.
 class Banner {
@@ -36,7 +35,7 @@ class Banner {
     if (failure) shown.push(this.failure(failure));
     if (verdict) shown.push(this.verdict(verdict));
     if (shown.length) return shown;
-    if (!end) return [element("h1", { class: "doubt" }, STOPS)];
+    if (!end) return [element("h1", { class: "doubt" }, "The trace stops before its end.")];
     const differs = this.history.differences.length > 0;
     return [element("h1", { class: differs ? "doubt" : "good" },
                     `The program ran without an error${differs ? ", but replicas differ" : ""}.`)];
@@ -80,7 +79,7 @@ class Banner {
 
   // Differences between replicas with links, lines that are left out, an end that is missing.
   remarks() {
-    const { page, end, unread, failure } = this.trace;
+    const { page } = this.trace;
     const remarks = this.history.differences.slice(0, 5).map((found) => element(
         "p", { class: "differs" }, `${found.text} `,
         element("button", { type: "button", onclick: () => this.choose(found.place) }, "Show")));
@@ -93,10 +92,7 @@ class Banner {
       add(`This page shows ${count(this.trace.steps.length, "step")} of ${total}; ${left} are left out. ` +
           "`belfry view --from STEP` shows later ones.");
     }
-    if (end?.cut) add(`The program made ${count(end.cut, "more step")}, which its trace left out.`);
-    if (!end && failure) add(STOPS);
-    if (page.torn) add("The last line is torn, and was skipped.");
-    if (unread) add(`${count(unread, "line")} could not be read.`);
+    for (const note of page.notes ?? []) add(`Note: ${note}.`);
     return remarks;
   }
 

@@ -173,9 +173,5 @@ class Page {
   }
 }
 
-try {
-  new Page();
-} catch (error) {  // A member of the trace has another type than the format says.
-  id("banner").prepend(element("h1", { class: "bad" }, `This trace cannot be shown: ${error.message}`));
-}
+new Page();
 document.documentElement.dataset.ready = "yes";

@@ -26,8 +26,7 @@ struct PageLines {
 };
 
 /// Reads a trace to the end, and keeps the steps within the bounds, with their values, and all
-/// lines without steps. A torn last line is left out. `name` is the file in messages. Throws:
-/// InvalidArgumentError (kFileFormat), with file, line and column.
+/// lines without steps. `name` is the file in messages. Throws: as parse_trace.
 PageLines read_page_lines(std::istream& trace, const std::string& name, const PageBounds& bounds);
 
 }  // namespace belfry::tool

@@ -22,9 +22,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kFirst = R"({"belfry_trace":1,"replicas":2})";
+const std::string kFirst = R"({"belfry_trace":1,"replicas":2}
+{"agent":"R0","kind":"replica"})";
 const std::string kEnd = R"({"end":true,"steps":4})";
-
 // The way back, written anew: a reference copies one character at a time.
 std::string unpacked(const std::string& packed) {
   const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -61,16 +61,6 @@ std::string joined(std::initializer_list<std::string> lines) {
 PageLines read(const std::string& text, const PageBounds& bounds = {}) {
   std::istringstream trace(text);
   return read_page_lines(trace, "run.jsonl", bounds);
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFileFormat);
-    return error.what();
-  }
-  return "no error";
 }
 
 class Folder : public ::testing::Test {
@@ -130,28 +120,19 @@ TEST(PageLines, CutsStepsAndTheirValues) {
       {kFirst, step(0), step(1), value_of(0), step(2), value_of(1), step(3), value_of(3), kEnd});
   const PageLines lines = read(text, {.from = 1, .steps = 2});
   EXPECT_EQ(unpacked(lines.packed), joined({kFirst, step(1), step(2), value_of(1), kEnd,
-                                            R"({"page":{"left_out":2,"total":4,"torn":false}})"}));
+                                            R"({"page":{"left_out":2,"total":4,"notes":[]}})"}));
   EXPECT_EQ(lines.places, (std::set<std::string>{"a.cpp:2", "a.cpp:3"}));
   const PageLines few = read(text, {.packed_bytes = kFirst.size() + 2});
   EXPECT_EQ(few.steps, 1);
   EXPECT_EQ(few.total, 4);
 }
 
-TEST(PageLines, LeavesOutATornLine) {
-  const PageLines lines = read(joined({kFirst, step(0)}) + R"({"step":1,"ki)");
-  EXPECT_EQ(unpacked(lines.packed), joined({kFirst, step(0),
-                                            R"({"page":{"left_out":0,"total":1,)"
-                                            R"("torn":true}})"}));
-}
-
-TEST(PageLines, SaysWhereAFileIsNoTrace) {
-  EXPECT_THAT(error_of(""), HasSubstr("run.jsonl:1:1: the file is empty"));
-  EXPECT_THAT(error_of("{\"step\":1}\n"), HasSubstr("run.jsonl:1:1: no trace begins so"));
-  EXPECT_THAT(error_of("hello"), HasSubstr("run.jsonl:1:1: no JSON"));
-  EXPECT_THAT(error_of("[1]\n"), HasSubstr("run.jsonl:1:1: a line of a trace is an object"));
-  EXPECT_THAT(error_of("{\"belfry_trace\":2}\n"), HasSubstr("reads version 1"));
-  EXPECT_THAT(error_of(joined({kFirst, R"({"step":})", kEnd})),
-              HasSubstr("run.jsonl:2:9: no JSON"));
+TEST(PageLines, HaveTheNotesOfTheReader) {
+  const std::string note =
+      "the trace has no end: the program was killed, is still running, or did "
+      "not close it";
+  EXPECT_EQ(unpacked(read(joined({kFirst})).packed),
+            joined({kFirst, R"({"page":{"left_out":0,"total":0,"notes":[")" + note + R"("]}})"}));
 }
 
 TEST_F(SourceLines, AreThoseAroundThePlace) {
@@ -202,6 +183,8 @@ TEST_F(Page, NamesTheFileThatFails) {
   const std::string trace = write("run.jsonl", joined({kFirst, kEnd}));
   EXPECT_THROW(write_page({.trace = trace, .page = trace}), InvalidArgumentError);
   EXPECT_THROW(write_page({.trace = trace, .page = path("no/run.html")}), InvalidArgumentError);
+  const std::string word = write("word.jsonl", "word");
+  EXPECT_THROW(write_page({.trace = word, .page = path("run.html")}), InvalidArgumentError);
 }
 
 }  // namespace

@@ -47,7 +47,6 @@ class Trace {
     this.verdict = null;
     this.end = null;
     this.page = {};    // What `belfry view` says about the lines that it left out.
-    this.unread = 0;   // Lines that are no JSON.
     this.places = new Map();
     for (const line of text.split("\n")) {
       if (line !== "") this.read(line);
@@ -60,13 +59,7 @@ class Trace {
   }
 
   read(line) {
-    let read;
-    try {
-      read = JSON.parse(line);
-    } catch {
-      ++this.unread;
-      return;
-    }
+    const read = JSON.parse(line);
     if ("step" in read) this.addStep(read);
     else if ("value_of" in read) this.addValue(read);
     else if ("agent" in read) this.agents.set(read.agent, { ...read, id: read.agent });

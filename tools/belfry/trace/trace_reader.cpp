@@ -149,6 +149,7 @@ class Reader {
       place.fail_at(1, begun_ ? "expected an object of JSON" : kNoTrace);
     }
     read_object(LineMembers(value, place), place);
+    if (how_.line) how_.line(LineMembers(value, place), place.text);
     return true;
   }
 

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "trace/line_members.h"
 #include "trace/trace.h"
 
 #include <cstdint>
 #include <functional>
 #include <istream>
 #include <string>
+#include <string_view>
 
 namespace belfry::tool {
 
@@ -16,6 +18,8 @@ class Console;
 struct TraceReading {
   /// Steps with the result false are not kept, and take no memory. Null: all are kept.
   std::function<bool(const TraceStep&)> keep{};
+  /// Called for each line of good form, also if its step is not kept.
+  std::function<void(const LineMembers& line, std::string_view text)> line{};
   /// Called now and then with the number of steps.
   std::function<void(std::int64_t)> progress{};
 };
