@@ -4,6 +4,7 @@
 #include "belfry/process_group.h"
 #include "command.h"
 #include "demo.h"
+#include "demo_page.h"
 #include "digits.h"
 #include "mpi_group.h"
 
@@ -24,6 +25,7 @@ using demo::DemoOptions;
 struct Arguments {
   DemoOptions demo;
   bool mpi = false;
+  std::string page;
 };
 
 std::string whole_number(const std::string& text) {
@@ -58,6 +60,10 @@ void require_sound(const Arguments& arguments) {
   if (!options.trace.empty() && options.backend != BackendKind::kSim) {
     throw CLI::ValidationError("--trace", "only the simulator has a log: use --backend sim");
   }
+  const bool plain = options.backend == BackendKind::kSim && options.hosts == 1 && !arguments.mpi;
+  if (!arguments.page.empty() && !plain) {
+    throw CLI::ValidationError("--page", "shows a step on simulated devices of one host");
+  }
   if (options.hosts > 1) require_hosts(options, arguments.mpi);
   const auto dropped = options.dropped_replica.value_or(0);
   if (dropped < options.replicas) return;
@@ -71,7 +77,9 @@ ExitCode run(const Arguments& arguments, Command& command, Console& console) {
   std::unique_ptr<ProcessGroup> group;
   if (arguments.mpi) group = demo::make_mpi_group(command.argc, command.argv);
   options.group = group.get();
-  return run_demo(options, console);
+  const ExitCode code = run_demo(options, console);
+  if (!arguments.page.empty()) write_demo_page(options, arguments.page, console);
+  return code;
 }
 
 }  // namespace
@@ -122,6 +130,9 @@ void add_demo(CLI::App& app, Command& command) {
       ->option_text("ID");
   sub->add_option("--trace", options.trace,
                   "Write the simulator's log to this file, for ui.perfetto.dev")
+      ->option_text("PATH");
+  sub->add_option("--page", arguments->page,
+                  "Write the first step of the training as a page to step through")
       ->option_text("PATH");
   sub->add_flag("--quiet", command.quiet, "Print results alone");
   sub->callback([arguments, &command] {
