@@ -77,10 +77,10 @@ class Page {
     this.reveal(this.trace.places.get(Number(wanted?.[1])) ?? this.firstPlace());
   }
 
-  // Of a run that failed the last step, else the first.
+  // Of a trace with a failure the last step, else the begin of the first run.
   firstPlace() {
-    const places = this.layout.places;
-    return (this.trace.failure ? places[places.length - 1] : places[0]) ?? -1;
+    if (this.trace.failure) return this.layout.places.at(-1) ?? -1;
+    return this.trace.steps.findIndex((step) => step.kind === "run_begin");
   }
 
   // Selects a step, and shows what hides it.
