@@ -124,11 +124,12 @@ class Panel {
   source(step) {
     if (!step.line) return null;
     const lines = this.sources[step.line];
+    const indents = (lines ?? []).filter(([, text]) => text).map(([, text]) => text.search(/\S|$/));
     const code = element("pre", { class: "code" });
     for (const [number, text] of lines ?? []) {
       const isThis = step.line.endsWith(`:${number}`);
       code.append(element("span", isThis ? { class: "here" } : {},
-                          `${String(number).padStart(4)}  ${text}\n`));
+                          `${String(number).padStart(4)}  ${text.slice(Math.min(...indents))}`));
     }
     return this.section("Source", element("p", { class: "place" }, step.line), lines ? code : null);
   }
