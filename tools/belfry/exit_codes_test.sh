@@ -77,7 +77,8 @@ expect 2 '2 images are too few' demo --file "$folder/two.csv"
 for _ in 1 2 3 4 5 6 7; do printf '%s7\n' "$line"; done >"$folder/seven.csv"
 expect 0 '^\[ok\]' "${quick[@]}" --file "$folder/seven.csv" --batch 3
 
-printf '{"belfry_trace":1}\n{"agent":"R0"}\n{"step":0,"kind":"end","agent":"R0"}\n' >"$folder/run.jsonl"
+printf '%s\n' '{"belfry_trace":1}' '{"agent":"R0"}' '{"step":0,"kind":"end","agent":"R0"}' \
+  >"$folder/run.jsonl"
 expect 0 'run\.html: 1 of 1 steps$' view "$folder/run.jsonl"
 expect 0 'page\.html: 0 of 1 steps; --from' view "$folder/run.jsonl" -o "$folder/page.html" --from 1
 expect 2 'two\.csv:1:1: expected a trace' view "$folder/two.csv"
