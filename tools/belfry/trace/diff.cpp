@@ -87,6 +87,7 @@ class Difference {
     std::vector<std::string> causes;
     for (const Cause& cause : causes_) {
       std::vector<std::string> steps;
+      steps.reserve(cause.of.size());
       for (const StepDifference* const difference : cause.of) steps.push_back(json_of(*difference));
       causes.push_back(JsonObject()
                            .text("place", cause.place)
@@ -96,6 +97,7 @@ class Difference {
                            .str());
     }
     std::vector<std::string> all;
+    all.reserve(found_.all.size());
     for (const StepDifference& difference : found_.all) all.push_back(json_of(difference));
     return JsonObject()
         .number("belfry_tool", 1)
@@ -117,7 +119,7 @@ class Difference {
       return first.name == step.name && first.line == step.line && first.kind == step.kind &&
              cause.of.front()->kind == difference.kind;
     };
-    auto cause = std::find_if(causes_.begin(), causes_.end(), same_place);
+    auto cause = std::ranges::find_if(causes_, same_place);
     if (cause == causes_.end()) {
       cause = causes_.insert(causes_.end(), Cause{.place = place_in_words(trace, step)});
     }
@@ -228,6 +230,7 @@ class Difference {
       }
     }
     std::vector<std::string> texts;
+    texts.reserve(brought.size());
     for (const auto& [replica, text] : brought) texts.push_back(text);
     return texts.empty() ? "nothing known" : fmt::format("{}", fmt::join(texts, " and "));
   }
@@ -263,8 +266,8 @@ class Difference {
   void print_consequences(Console& console) const {
     std::vector<const StepDifference*> rest;
     for (const StepDifference& difference : found_.all) {
-      const bool known = std::any_of(causes_.begin(), causes_.end(), [&](const Cause& cause) {
-        return std::find(cause.of.begin(), cause.of.end(), &difference) != cause.of.end();
+      const bool known = std::ranges::any_of(causes_, [&](const Cause& cause) {
+        return std::ranges::find(cause.of, &difference) != cause.of.end();
       });
       if (!known) rest.push_back(&difference);
     }

@@ -165,6 +165,7 @@ ExitCode explain_error(const ExplainErrorOptions& options, Console& console) {
   }
   if (options.json) {
     std::vector<std::string> objects;
+    objects.reserve(shown.size());
     for (const ErrorSection& section : shown) objects.push_back(json_of(section));
     console.result(JsonObject()
                        .number("belfry_tool", 1)
@@ -174,7 +175,7 @@ ExitCode explain_error(const ExplainErrorOptions& options, Console& console) {
   } else if (options.code.empty()) {
     for (const ErrorSection& section : shown) {
       std::string meaning = section.meaning;
-      std::replace(meaning.begin(), meaning.end(), '\n', ' ');
+      std::ranges::replace(meaning, '\n', ' ');
       console.result(fmt::format("{}  {:<18} {}", section.code, section.name,
                                  meaning.substr(0, meaning.find(". ") + 1)));
     }

@@ -77,7 +77,7 @@ class Selection {
   // Steps of the variable, and work on the memory of a component.
   bool is_of_variable(const Trace& trace, const TraceStep& step) {
     const auto touches = [&](const std::vector<TraceValue>& values) {
-      return std::any_of(values.begin(), values.end(), [&](const TraceValue& value) {
+      return std::ranges::any_of(values, [&](const TraceValue& value) {
         return value.buffer >= 0 && buffers_.contains({trace.process, value.buffer});
       });
     };
@@ -94,9 +94,8 @@ class Selection {
   }
 
   void cut_around() {
-    const auto middle = std::find_if(steps_.begin(), steps_.end(), [&](const JobStep& at) {
-      return job_.number_of(at) == options_.around;
-    });
+    const auto middle = std::ranges::find_if(
+        steps_, [&](const JobStep& at) { return job_.number_of(at) == options_.around; });
     if (middle == steps_.end()) fail("no step " + options_.around);
     const auto from = middle - std::min(middle - steps_.begin(), std::ptrdiff_t{kNear});
     const auto to = middle + std::min(steps_.end() - middle, std::ptrdiff_t{kNear + 1});
@@ -228,6 +227,7 @@ class Explanation {
     const Trace& trace = job_.trace_of(at);
     const TraceStep& step = job_.step(at);
     std::vector<std::string> after;
+    after.reserve(step.after.size());
     for (const std::int64_t number : step.after) after.push_back(std::to_string(number));
     JsonObject object;
     object.number("process", trace.process)

@@ -18,6 +18,7 @@ namespace {
 
 std::string words_of(const TraceFailure& failure) {
   std::vector<std::string> lines;
+  lines.reserve(failure.lines.size());
   for (const std::string& line : failure.lines) lines.push_back(short_line(line));
   std::string text = failure.text.starts_with(failure.code) ? "" : failure.code + " ";
   text += failure.text;
@@ -119,7 +120,8 @@ std::vector<std::string> failure_lines(const TraceJob& job) {
     const bool stands = texts.size() > before || !trace.ended;
     const bool whole = static_cast<std::int64_t>(trace.steps.size()) == trace.total;
     const std::string places = stands && whole ? places_of(trace) : "";
-    if (!places.empty()) texts.push_back(owner + "the last step of each replica" + places);
+    if (!places.empty())
+      texts.push_back(fmt::format("{}the last step of each replica{}", owner, places));
   }
   return texts;
 }

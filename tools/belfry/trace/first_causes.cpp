@@ -35,6 +35,7 @@ class Consequences {
   std::vector<bool> of(const std::vector<const TraceStep*>& steps) const {
     std::vector<bool> follows(next_.size(), false);
     std::vector<std::size_t> open;
+    open.reserve(steps.size());
     for (const TraceStep* const step : steps) open.push_back(index_of(*step));
     while (!open.empty()) {
       const std::size_t at = open.back();

@@ -50,12 +50,12 @@ bool LineMembers::flag(std::string_view name) const {
 }
 
 const std::vector<JsonValue>& LineMembers::list(std::string_view name) const {
-  static const std::vector<JsonValue> kNone;
+  static const std::vector<JsonValue> none;
   const JsonValue* const value = object_.member(name);
   if (value != nullptr && value->kind != Kind::kArray) {
     place_.fail(name, fmt::format("expected \"{}\" with a list", name));
   }
-  return value == nullptr ? kNone : value->parts;
+  return value == nullptr ? none : value->parts;
 }
 
 std::vector<std::int64_t> LineMembers::numbers(std::string_view name) const {

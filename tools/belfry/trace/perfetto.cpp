@@ -65,7 +65,7 @@ class Writer {
     // Of two slices at a time the outer comes first.
     std::vector<std::size_t> order(events_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [this](std::size_t one, std::size_t other) {
+    std::ranges::sort(order, [this](std::size_t one, std::size_t other) {
       const auto key = [this](std::size_t i) {
         return std::tuple(events_[i].time, -events_[i].length, !events_[i].is_span, i);
       };
@@ -174,7 +174,7 @@ class Writer {
     Index number = 0;
     for (;; ++number) {
       std::vector<std::pair<Index, Index>>& taken = runs_of_rows_[{process, number}];
-      const bool fits = std::all_of(taken.begin(), taken.end(), [&](const auto& other) {
+      const bool fits = std::ranges::all_of(taken, [&](const auto& other) {
         const bool apart = end <= other.first || other.second <= begin.first;
         const bool inside = other.first <= begin.first && end <= other.second;
         const bool around = begin.first <= other.first && other.second <= end;

@@ -37,7 +37,7 @@ struct Result {
 // Whether a merge enqueued the work, for a device of replica 0: the others do the same.
 bool is_of_merge(const Trace& trace, const TraceStep& step) {
   if (step.kind != StepKind::kExecute || trace.agent_of(step).replica != 0) return false;
-  return std::any_of(step.after.begin(), step.after.end(), [&trace](std::int64_t number) {
+  return std::ranges::any_of(step.after, [&trace](std::int64_t number) {
     const TraceStep* const before = trace.find(number);
     return before != nullptr && before->kind == StepKind::kEnqueue &&
            trace.agent_of(*before).kind == TraceAgent::Kind::kMerge;

@@ -74,8 +74,9 @@ class Comparison {
       const bool in_a = difference.a != nullptr;
       return std::tuple((in_a ? difference.a : difference.b)->step, !in_a);
     };
-    std::sort(differences_.all.begin(), differences_.all.end(),
-              [&](const auto& one, const auto& other) { return place(one) < place(other); });
+    std::ranges::sort(differences_.all, [&](const auto& one, const auto& other) {
+      return place(one) < place(other);
+    });
     return std::move(differences_);
   }
 
@@ -106,8 +107,8 @@ class Comparison {
     for (const auto& [kind, a, b] : pairs_) ++moves[a->line][b->line];
     for (const StepDifference& pair : pairs_) {
       const auto& counts = moves[pair.a->line];
-      const auto usual = std::max_element(
-          counts.begin(), counts.end(), [&pair](const auto& one, const auto& other) {
+      const auto usual =
+          std::ranges::max_element(counts, [&pair](const auto& one, const auto& other) {
             const auto weight = [&pair](const auto& move) {
               return std::pair(move.second, move.first == pair.a->line);
             };

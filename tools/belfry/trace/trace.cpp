@@ -8,9 +8,7 @@
 namespace belfry::tool {
 
 const TraceStep* Trace::find(std::int64_t number) const {
-  const auto found = std::lower_bound(
-      steps.begin(), steps.end(), number,
-      [](const TraceStep& step, std::int64_t wanted) { return step.step < wanted; });
+  const auto found = std::ranges::lower_bound(steps, number, {}, &TraceStep::step);
   return found != steps.end() && found->step == number ? &*found : nullptr;
 }
 
@@ -25,7 +23,7 @@ bool Trace::fails() const {
   if (failure.has_value()) return true;
   const JsonValue* const level = verdict.has_value() ? verdict->member("level") : nullptr;
   if (level != nullptr && (level->text == "RACY" || level->text == "REFUTED")) return true;
-  return std::any_of(steps.begin(), steps.end(), [](const TraceStep& step) { return step.failed; });
+  return std::ranges::any_of(steps, [](const TraceStep& step) { return step.failed; });
 }
 
 }  // namespace belfry::tool

@@ -42,12 +42,12 @@ std::string TraceJob::number_of(const JobStep& at) const {
 }
 
 bool TraceJob::fails() const {
-  return std::any_of(processes.begin(), processes.end(), [](const Trace& t) { return t.fails(); });
+  return std::ranges::any_of(processes, [](const Trace& t) { return t.fails(); });
 }
 
 TraceJob make_job(std::vector<Trace> traces) {
-  std::sort(traces.begin(), traces.end(),
-            [](const Trace& one, const Trace& other) { return one.process < other.process; });
+  std::ranges::sort(
+      traces, [](const Trace& one, const Trace& other) { return one.process < other.process; });
   require_one_job(traces);
   TraceJob job{.processes = std::move(traces)};
   std::vector<std::tuple<std::size_t, JobStep>> steps;  // The number of meetings before, the step.
@@ -59,7 +59,8 @@ TraceJob make_job(std::vector<Trace> traces) {
       steps.emplace_back(meetings, JobStep{p, i});
     }
   }
-  std::sort(steps.begin(), steps.end());
+  std::ranges::sort(steps);
+  job.order.reserve(steps.size());
   for (const auto& [meetings, step] : steps) job.order.push_back(step);
   return job;
 }

@@ -266,7 +266,7 @@ class Reader {
   // Only the merge itself has the name of its verb.
   void name_arrivals(TraceStep& step) {
     for (const std::int64_t number : step.after) {
-      TraceStep* const before = const_cast<TraceStep*>(trace_.find(number));
+      auto* const before = const_cast<TraceStep*>(trace_.find(number));
       if (before == nullptr || before->round != step.round) continue;
       if (step.kind == StepKind::kMerge && before->name.empty()) before->name = step.name;
       if (step.kind == StepKind::kResume && step.name.empty()) step.name = before->name;
@@ -300,7 +300,7 @@ class Reader {
     const std::int64_t number = line.number("value_of");
     if (number >= next_) place.fail("value_of", "expected the number of a step before this line");
     const std::int64_t index = line.number("index", 0);
-    TraceStep* const step = const_cast<TraceStep*>(trace_.find(number));
+    auto* const step = const_cast<TraceStep*>(trace_.find(number));
     if (step == nullptr) return;  // Not kept.
     std::vector<TraceValue>* const list = list_of(*step, line.text("list"));
     if (list == nullptr) place.fail("list", "expected brings, gets, reads or writes");

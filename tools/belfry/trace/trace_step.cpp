@@ -31,10 +31,9 @@ bool differ(const TraceValue& one, const TraceValue& other) {
 }
 
 bool differ(const std::vector<TraceValue>& some, const std::vector<TraceValue>& others) {
-  return !std::equal(some.begin(), some.end(), others.begin(), others.end(),
-                     [](const TraceValue& one, const TraceValue& other) {
-                       return one.leaf == other.leaf && !differ(one, other);
-                     });
+  return !std::ranges::equal(some, others, [](const TraceValue& one, const TraceValue& other) {
+    return one.leaf == other.leaf && !differ(one, other);
+  });
 }
 
 std::string to_string(const TraceValue& value) {
@@ -62,7 +61,7 @@ std::string to_string(const std::vector<TraceValue>& values) {
 }
 
 StepKind step_kind(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  const auto found = std::ranges::find(kNames, name);
   return static_cast<StepKind>(found - kNames.begin());
 }
 
