@@ -18,7 +18,7 @@
 
 namespace belfry {
 class TraceFile;
-}
+}  // namespace belfry
 
 namespace belfry::sim {
 

@@ -10,7 +10,7 @@
 
 namespace belfry {
 class TraceFile;
-}
+}  // namespace belfry
 
 namespace belfry::sim {
 
