@@ -13,7 +13,10 @@
 
 namespace belfry::detail {
 
-struct [[gnu::visibility("hidden")]] DebuggerTypes {
+namespace {
+
+// Of this file alone, as the class of a fiber is.
+struct DebuggerTypes {
   const Fiber* fiber;
   const Worker* worker;
   const FiberCarriers* fibers;
@@ -23,7 +26,8 @@ struct [[gnu::visibility("hidden")]] DebuggerTypes {
   const TrackedRun* tracked_run;
   const ReplicaRunner* runner;
 };
-extern const DebuggerTypes debugger_types;
-const DebuggerTypes debugger_types{};
+[[gnu::used]] const DebuggerTypes debugger_types{};
+
+}  // namespace
 
 }  // namespace belfry::detail

@@ -133,7 +133,7 @@ void ReplicaRunner::refuse_work(const CurrentContext& context) {
 // Apart, for the text would be a part of the frame of every body.
 [[gnu::noinline]] void ReplicaRunner::announce_throw(int replica) noexcept {
   const ReplicaState& own = state(replica);
-  const bool cancelled = own.status == Status::kCancelled;
+  const bool cancelled = own.status == ReplicaState::Status::kCancelled;
   const std::string text = text_if_possible(own.exception);
   executor_.announce({.kind = OperationKind::kThrow,
                       .agent = agent_of(replica),
