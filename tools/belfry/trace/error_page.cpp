@@ -44,7 +44,30 @@ std::string plain(const std::string& line) {
   return text;
 }
 
-// Reads the lines of a section into parts.
+// The cells of the row of a table `| a | b |`.
+std::vector<std::string> cells_of(const std::string& row) {
+  std::vector<std::string> cells;
+  std::istringstream in(row.substr(1));
+  for (std::string cell; std::getline(in, cell, '|');) cells.push_back(trimmed(cell));
+  return cells;
+}
+
+// The first sentence; of a list the begin of each point.
+std::string summary_of(const ErrorSection& section) {
+  std::istringstream in(section.meaning);
+  std::string summary;
+  for (std::string line; std::getline(in, line) && line.starts_with("- ");) {
+    summary += (summary.empty() ? "" : "; ") + line.substr(2, line.find_first_of(":,;") - 2);
+  }
+  if (!summary.empty()) return summary;
+  summary = section.meaning.substr(0, section.meaning.find("\n\n"));
+  std::ranges::replace(summary, '\n', ' ');
+  const std::size_t end = summary.find(". ");
+  return end == std::string::npos ? summary : summary.substr(0, end + 1);
+}
+
+// Reads the lines of a section into parts. A row of a table becomes a point of a list, `- a; b: c`,
+// where b is the title of the column of c.
 class SectionReader {
  public:
   explicit SectionReader(ErrorSection& section) : section_(section), part_(&section.meaning) {}
@@ -59,6 +82,8 @@ class SectionReader {
       return;
     }
     if (line.starts_with("<!--")) return;
+    if (line.starts_with('|')) return add_row(plain(line));
+    titles_.clear();
     constexpr std::string_view kCause = "*Typical cause.* ";
     constexpr std::string_view kRemedy = "*Remedy.* ";
     std::string rest = line;
@@ -80,8 +105,20 @@ class SectionReader {
   }
 
  private:
+  void add_row(const std::string& row) {
+    const std::vector<std::string> cells = cells_of(row);
+    if (titles_.empty()) {
+      titles_ = cells;
+    } else if (!cells.front().starts_with("--")) {
+      *part_ += "- " + cells.front();
+      for (std::size_t i = 1; i < cells.size(); ++i) *part_ += "; " + titles_[i] + ": " + cells[i];
+      *part_ += "\n";
+    }
+  }
+
   ErrorSection& section_;
   std::string* part_;
+  std::vector<std::string> titles_;  // Of the columns of the table.
   bool in_example_ = false;
 };
 
@@ -174,10 +211,7 @@ ExitCode explain_error(const ExplainErrorOptions& options, Console& console) {
                        .str());
   } else if (options.code.empty()) {
     for (const ErrorSection& section : shown) {
-      std::string meaning = section.meaning;
-      std::ranges::replace(meaning, '\n', ' ');
-      console.result(fmt::format("{}  {:<18} {}", section.code, section.name,
-                                 meaning.substr(0, meaning.find(". ") + 1)));
+      console.result(fmt::format("{}  {:<18} {}", section.code, section.name, summary_of(section)));
     }
   } else {
     print(shown.front(), console);
