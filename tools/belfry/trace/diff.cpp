@@ -49,6 +49,9 @@ class Difference {
     } else {
       for (const std::size_t i : first_causes(a, b, found_.all)) add_cause(found_.all[i]);
     }
+    if (same() && a.fails() && b.fails()) {
+      found_.notes.push_back("both runs failed: belfry explain " + a.file + " has the failure");
+    }
     // At least a shift of lines.
     if (found_.all.empty() && !found_.lines.empty()) {
       found_.notes.push_back(

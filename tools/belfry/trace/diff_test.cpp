@@ -103,6 +103,11 @@ TEST(Diff, DoesNotMindTheOrderOfAgentsOrLines) {
   const Said same = diff_of(kStep, kStep);
   EXPECT_EQ(same.code, ExitCode::kGood);
   EXPECT_THAT(same.text, HasSubstr("[ok]    each agent does the same in A and B\n"));
+  EXPECT_THAT(same.text, Not(HasSubstr("both runs failed")));
+  const std::string failed = kStep + R"({"failure":{"code":"BF-010","text":"t"}})" + "\n";
+  EXPECT_THAT(diff_of(failed, failed).text,
+              HasSubstr("note: both runs failed: belfry explain a has the failure\n[ok]    "));
+  EXPECT_THAT(diff_of(failed, kStep).text, Not(HasSubstr("both runs failed")));
   // Replica 0 arrives first in B.
   std::string order = replaced(kStep, R"("step":2)", R"("step":X)");
   const std::size_t begin = order.find(R"({"step":X)");

@@ -131,6 +131,9 @@ class Explanation {
       for (const std::string& line : heading_of(trace)) console.line(line);
     }
     for (const std::string& line : failure_lines(job_)) console.verdict(false, line);
+    const std::vector<std::string> places = place_lines(job_);
+    if (!places.empty()) console.heading("Where each replica stood");
+    for (const std::string& line : places) console.result("  " + line);
     console.heading("Steps");
     if (job_.processes.size() > 1) {
       console.line(
@@ -152,7 +155,8 @@ class Explanation {
                                               : "Variables after these steps");
     }
     for (const std::string& line : variables) console.result("  " + line);
-    if (hidden_ > 0) {
+    // A selection leaves other steps out, too.
+    if (hidden_ > 0 && options_.replica.empty() && options_.variable.empty()) {
       console.line(fmt::format("\nhidden: {} steps of bookkeeping; --all shows them", hidden_));
     }
   }
@@ -172,6 +176,7 @@ class Explanation {
         .texts("files", files)
         .flag("failed", job_.fails())
         .texts("failures", failure_lines(job_))
+        .texts("places", place_lines(job_))
         .list("steps", steps)
         .list("variables", states_.json())
         .texts("notes", notes)

@@ -59,7 +59,7 @@ TEST(Explain, TellsTheFailureFirstAndThePlaceOfEachReplica) {
                                    "  replica 1  returned\n"
                                    "  hint: h\n"
                                    "  more: belfry explain-error BF-010\n"
-                                   "[WRONG] the last step of each replica\n"
+                                   "\nWhere each replica stood\n"
                                    "  step 2: replica 0 arrives at merge 1, all_reduce at "
                                    "train.cpp:5, where it waits\n"
                                    "  step 4: replica 1 ends, and has no further step\n"
@@ -118,10 +118,11 @@ TEST(Explain, TellsTheOldAndTheNewValueOfAVariable) {
 TEST(Explain, ShowsTheStepsThatAreAskedFor) {
   const std::string of_replica = explained(kWrites, {.replica = "1"}).text;
   EXPECT_THAT(of_replica, AllOf(HasSubstr(" 5  "), HasSubstr(" 6  "), Not(HasSubstr(" 4  ")),
-                                Not(HasSubstr(" 3  "))));
+                                Not(HasSubstr(" 3  ")), Not(HasSubstr("hidden"))));
   const std::string of_variable = explained(kWrites, {.variable = "weight"}).text;
-  EXPECT_THAT(of_variable, AllOf(HasSubstr(" 3  compute of replica 0 executes scale"),
-                                 HasSubstr(" 5  "), Not(HasSubstr(" 6  "))))
+  EXPECT_THAT(of_variable,
+              AllOf(HasSubstr(" 3  compute of replica 0 executes scale"), HasSubstr(" 5  "),
+                    Not(HasSubstr(" 6  ")), Not(HasSubstr("hidden"))))
       << "step 3 writes the memory of the component";
   std::string many;
   for (int i = 0; i < 40; ++i) {
@@ -145,6 +146,14 @@ TEST(Explain, WritesJson) {
   EXPECT_EQ(last.member("from")->text, "0.5");
   EXPECT_EQ(last.member("to")->text, "0.75");
   EXPECT_EQ(last.member("line")->text, "w.cpp:4");
+}
+
+TEST(ExplainError, ReadsATableAsAList) {
+  const ErrorSection section = find_error("BF-053").value();
+  EXPECT_THAT(section.meaning,
+              AllOf(HasSubstr("\n- bits of tensors; found: when the variable is read, fetched or "
+                              "saved; afterwards: the components stay as they are"),
+                    Not(HasSubstr("|"))));
 }
 
 TEST(ExplainError, HasASectionForEachCodeAndReadsIt) {

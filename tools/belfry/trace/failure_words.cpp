@@ -78,8 +78,25 @@ std::string words_of_verdict(const JsonValue& verdict) {
   return text;
 }
 
-// The last step of each replica.
-std::string places_of(const Trace& trace) {
+// A sentence for each failure of a process, behind its owner.
+std::vector<std::string> failures_of(const Trace& trace, const std::string& owner) {
+  std::vector<std::string> texts;
+  if (trace.failure.has_value()) texts.push_back(owner + words_of(*trace.failure));
+  if (trace.verdict.has_value()) {
+    const std::string level = text_in(*trace.verdict, "level");
+    if (level == "RACY" || level == "REFUTED") {
+      texts.push_back(owner + words_of_verdict(*trace.verdict));
+    }
+  }
+  for (const TraceStep& step : trace.steps) {
+    if (!step.failed || (trace.failure.has_value() && step.failure.has_value())) continue;
+    texts.push_back(fmt::format("{}step {}: {}", owner, step.step, step_words(trace, step)));
+    break;  // Later failures follow from the first.
+  }
+  return texts;
+}
+
+void add_places(const Trace& trace, const std::string& owner, std::vector<std::string>& lines) {
   std::map<std::pair<std::int64_t, std::int64_t>, const TraceStep*> last;  // By host and index.
   for (const TraceStep& step : trace.steps) {
     const TraceAgent& agent = trace.agent_of(step);
@@ -87,14 +104,17 @@ std::string places_of(const Trace& trace) {
     const bool own = agent.kind == TraceAgent::Kind::kReplica && !step.bookkeeping;
     if (own && !cancelled) last[{agent.host, agent.index}] = &step;
   }
-  std::string text;
   for (const auto& [replica, step] : last) {
     const bool ended = step->kind == StepKind::kEnd;
     const bool waits = step->kind == StepKind::kArrive;
-    text += fmt::format("\n  step {}: {}{}", step->step, step_words(trace, *step),
-                        ended ? ", and has no further step" : (waits ? ", where it waits" : ""));
+    lines.push_back(
+        fmt::format("{}step {}: {}{}", owner, step->step, step_words(trace, *step),
+                    ended ? ", and has no further step" : (waits ? ", where it waits" : "")));
   }
-  return text;
+}
+
+std::string owner_in(const TraceJob& job, const Trace& trace) {
+  return job.processes.size() > 1 ? fmt::format("process {}: ", trace.process) : "";
 }
 
 }  // namespace
@@ -102,28 +122,21 @@ std::string places_of(const Trace& trace) {
 std::vector<std::string> failure_lines(const TraceJob& job) {
   std::vector<std::string> texts;
   for (const Trace& trace : job.processes) {
-    const std::string owner =
-        job.processes.size() > 1 ? fmt::format("process {}: ", trace.process) : "";
-    const std::size_t before = texts.size();
-    if (trace.failure.has_value()) texts.push_back(owner + words_of(*trace.failure));
-    if (trace.verdict.has_value()) {
-      const std::string level = text_in(*trace.verdict, "level");
-      if (level == "RACY" || level == "REFUTED") {
-        texts.push_back(owner + words_of_verdict(*trace.verdict));
-      }
+    for (std::string& text : failures_of(trace, owner_in(job, trace))) {
+      texts.push_back(std::move(text));
     }
-    for (const TraceStep& step : trace.steps) {
-      if (!step.failed || (trace.failure.has_value() && step.failure.has_value())) continue;
-      texts.push_back(fmt::format("{}step {}: {}", owner, step.step, step_words(trace, step)));
-      break;  // Later failures follow from the first.
-    }
-    const bool stands = texts.size() > before || !trace.ended;
-    const bool whole = static_cast<std::int64_t>(trace.steps.size()) == trace.total;
-    const std::string places = stands && whole ? places_of(trace) : "";
-    if (!places.empty())
-      texts.push_back(fmt::format("{}the last step of each replica{}", owner, places));
   }
   return texts;
+}
+
+std::vector<std::string> place_lines(const TraceJob& job) {
+  std::vector<std::string> lines;
+  for (const Trace& trace : job.processes) {
+    const bool stands = !trace.ended || !failures_of(trace, "").empty();
+    const bool whole = static_cast<std::int64_t>(trace.steps.size()) == trace.total;
+    if (stands && whole) add_places(trace, owner_in(job, trace), lines);
+  }
+  return lines;
 }
 
 }  // namespace belfry::tool

@@ -10,8 +10,10 @@
 namespace belfry::tool {
 
 /// A text for each failure and each verdict about a mistake: a sentence, then lines behind two
-/// blanks. After a failure, or without an end, the last text has the place of each replica. A trace
-/// with steps left out has no places.
+/// blanks.
 std::vector<std::string> failure_lines(const TraceJob& job);
+/// The last step of each replica, in words, of traces with a failure or without an end. A trace
+/// with steps left out has none.
+std::vector<std::string> place_lines(const TraceJob& job);
 
 }  // namespace belfry::tool
