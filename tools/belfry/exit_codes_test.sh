@@ -80,11 +80,11 @@ expect 0 '^\[ok\]' "${quick[@]}" --file "$folder/seven.csv" --batch 3
 printf '%s\n' '{"belfry_trace":1}' '{"agent":"R0"}' '{"step":0,"kind":"end","agent":"R0"}' \
   >"$folder/run.jsonl"
 expect 0 'run\.html: 1 of 1 steps$' view "$folder/run.jsonl"
-expect 0 'page\.html: 0 of 1 steps; --from' view "$folder/run.jsonl" -o "$folder/page.html" --from 1
+expect 2 'no step 1 in .*, which has 1 step$' view "$folder/run.jsonl" --from 1
 expect 2 'two\.csv:1:1: expected a trace' view "$folder/two.csv"
 expect 0 'demo\.html: [0-9]+ steps of .*demo\.jsonl' "${quick[@]}" --page "$folder/demo.html"
 expect 2 '--page' demo --hosts 2 --page "$folder/demo.html"
-expect 3 'none\.jsonl cannot be read' view "$folder/none.jsonl"
+expect 3 'cannot read .*none\.jsonl: No such file' view "$folder/none.jsonl"
 expect 2 '--source' view "$folder/run.jsonl" --source "$folder/none"
 
 # Nothing of it is read, so that success would be a lie.

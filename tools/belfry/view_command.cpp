@@ -7,8 +7,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <system_error>
 
 namespace belfry::tool {
 namespace {
@@ -22,6 +26,14 @@ ExitCode run(PageOptions options, Console& console) {
   console.result(fmt::format("{}: {} of {} steps{}", options.page, lines.steps, lines.total,
                              left_out > 0 ? "; --from STEP shows later ones" : ""));
   return ExitCode::kGood;
+}
+
+// A complaint of the parser; empty for a number of a step.
+std::string complaint_on_step(const std::string& text) {
+  std::int64_t step = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+  const bool whole = error == std::errc() && end == text.data() + text.size() && step >= 0;
+  return whole ? "" : fmt::format("'{}' is none: a step is a whole number from 0", text);
 }
 
 }  // namespace
@@ -39,7 +51,7 @@ void add_view(CLI::App& app, Command& command) {
   sub->add_option("--from", options->bounds.from,
                   fmt::format("The first step; a page has {} steps (0)", options->bounds.steps))
       ->option_text("STEP")
-      ->check(CLI::NonNegativeNumber);
+      ->check(complaint_on_step);
   sub->callback([options, &command] {
     command.action = [options](Console& console) { return run(*options, console); };
   });

@@ -6,12 +6,11 @@
 #include "belfry/error.h"
 #include "exit_code.h"
 #include "page/source_lines.h"
+#include "trace/trace_reader.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
+#include <fmt/format.h>
+
 #include <fstream>
-#include <system_error>
 
 namespace belfry::tool {
 namespace {
@@ -37,17 +36,15 @@ void write(std::ostream& out, const std::string& packed, const std::string& sour
 }  // namespace
 
 PageLines write_page(const PageOptions& options) {
-  std::ifstream trace(options.trace, std::ios::binary);
-  std::error_code unknown;
-  if (!trace || std::filesystem::is_directory(options.trace, unknown)) {
-    throw UnreadableFile(ErrorCode::kFile, options.trace + " cannot be read",
-                         "give the file that the program has written as its trace");
-  }
-  if (std::filesystem::equivalent(options.trace, options.page, unknown)) {
-    throw InvalidArgumentError(ErrorCode::kFile, options.page + " is the trace itself",
-                               "give the page another name with -o");
-  }
+  std::ifstream trace = open_trace(options.trace);
+  require_other_file(options.trace, options.page);
   PageLines lines = read_page_lines(trace, options.trace, options.bounds);
+  if (options.bounds.from > 0 && lines.steps == 0) {
+    throw UsageError(ErrorCode::kInvalidArgument,
+                     fmt::format("no step {} in {}, which has {} {}", options.bounds.from,
+                                 options.trace, lines.total, lines.total == 1 ? "step" : "steps"),
+                     "steps are numbered from 0");
+  }
   const std::string sources = source_lines_json(lines.places, options.source_folder);
   std::ofstream page(options.page, std::ios::binary);
   write(page, lines.packed, sources);

@@ -24,7 +24,8 @@ struct PageOptions {
 };
 
 /// Writes a trace as a page: a single file of HTML, without links to files or hosts. Returns the
-/// lines of the page. Throws: UnreadableFile; InvalidArgumentError (kFileFormat, kFile).
+/// lines of the page. Throws: UnreadableFile; UsageError without a step from `bounds.from` on;
+/// InvalidArgumentError (kFileFormat, kFile).
 PageLines write_page(const PageOptions& options);
 
 }  // namespace belfry::tool

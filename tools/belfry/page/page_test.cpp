@@ -183,6 +183,8 @@ TEST_F(Page, NamesTheFileThatFails) {
   const std::string trace = write("run.jsonl", joined({kFirst, kEnd}));
   EXPECT_THROW(write_page({.trace = trace, .page = trace}), InvalidArgumentError);
   EXPECT_THROW(write_page({.trace = trace, .page = path("no/run.html")}), InvalidArgumentError);
+  EXPECT_THROW(write_page({.trace = trace, .page = path("run.html"), .bounds = {.from = 1}}),
+               UsageError);
   const std::string word = write("word.jsonl", "word");
   EXPECT_THROW(write_page({.trace = word, .page = path("run.html")}), InvalidArgumentError);
 }

@@ -8,6 +8,7 @@
 #include "trace/json_object.h"
 #include "trace/step_words.h"
 #include "trace/trace_job.h"
+#include "trace/trace_reader.h"
 
 #include <fmt/format.h>
 
@@ -247,6 +248,7 @@ void write_perfetto(const TraceJob& job, std::ostream& out) { Writer(job).write(
 
 ExitCode export_perfetto(const ExportOptions& options, Console& console) {
   const TraceJob job = read_job(options.files, reading_with_progress(console));
+  for (const std::string& file : options.files) require_other_file(file, options.out);
   std::ofstream file(options.out, std::ios::binary);
   write_perfetto(job, file);
   if (!file.flush()) {

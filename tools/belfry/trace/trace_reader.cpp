@@ -17,10 +17,10 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace belfry::tool {
@@ -112,7 +112,7 @@ class Reader {
       if (text.size() > kLongest) place.fail_at(kLongest, "expected an end of the line before");
       if (!read_line(place, whole)) break;
     }
-    if (!begun_) LinePlace{name_, 1, ""}.fail_at(1, kNoTrace);
+    if (!begun_) fail_as_no_trace(LinePlace{name_, 1, ""});
     if (trace_.cut > 0) {
       note("the trace was cut: {} steps at the end were not written", trace_.cut);
     }
@@ -123,8 +123,13 @@ class Reader {
   }
 
  private:
-  static constexpr const char* kNoTrace =
-      "expected a trace, whose first line is {\"belfry_trace\":1,...}";
+  // The file may be of `belfry demo --trace` or `belfry export`.
+  [[noreturn]] static void fail_as_no_trace(const LinePlace& place) {
+    const bool events = place.text.substr(0, 1'000).find("\"traceEvents\"") != std::string::npos;
+    place.fail_at(1, events ? "expected a trace, and this is a file for ui.perfetto.dev; TraceFile "
+                              "and `belfry demo --page` write traces"
+                            : "expected a trace, whose first line is {\"belfry_trace\":1,...}");
+  }
 
   template <class... Args>
   void note(fmt::format_string<Args...> text, Args&&... args) {
@@ -137,7 +142,7 @@ class Reader {
     try {
       value = parse_json(place.text);
     } catch (const detail::JsonError& error) {
-      if (!begun_) place.fail_at(1, kNoTrace);
+      if (!begun_) fail_as_no_trace(place);
       if (!whole) {
         note("line {} is torn and was left out", place.number);
         return false;
@@ -146,7 +151,8 @@ class Reader {
                     fmt::format("expected an object of JSON: {}", error.what()));
     }
     if (value.kind != JsonValue::Kind::kObject) {
-      place.fail_at(1, begun_ ? "expected an object of JSON" : kNoTrace);
+      if (!begun_) fail_as_no_trace(place);
+      place.fail_at(1, "expected an object of JSON");
     }
     read_object(LineMembers(value, place), place);
     if (how_.line) how_.line(LineMembers(value, place), place.text);
@@ -175,7 +181,7 @@ class Reader {
   }
 
   void read_begin(const LineMembers& line, const LinePlace& place) {
-    if (!line.has("belfry_trace")) place.fail_at(1, kNoTrace);
+    if (!line.has("belfry_trace")) fail_as_no_trace(place);
     if (begun_) place.fail("belfry_trace", "expected one trace; here a second trace begins");
     const std::int64_t version = line.number("belfry_trace");
     if (version != kVersion) {
@@ -334,7 +340,7 @@ TraceReading reading_with_progress(Console& console) {
   }};
 }
 
-Trace read_trace(const std::string& path, const TraceReading& how) {
+std::ifstream open_trace(const std::string& path) {
   std::error_code ignored;
   errno = EISDIR;
   std::ifstream file;
@@ -343,7 +349,20 @@ Trace read_trace(const std::string& path, const TraceReading& how) {
     throw UnreadableFile(ErrorCode::kFileFormat,
                          fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   }
+  return file;
+}
+
+Trace read_trace(const std::string& path, const TraceReading& how) {
+  std::ifstream file = open_trace(path);
   return parse_trace(file, path, how);
+}
+
+void require_other_file(const std::string& trace, const std::string& output) {
+  std::error_code unknown;  // Of an output that does not exist yet.
+  if (std::filesystem::equivalent(trace, output, unknown)) {
+    throw InvalidArgumentError(ErrorCode::kFile, output + " is the trace itself",
+                               "give the output another name with -o");
+  }
 }
 
 }  // namespace belfry::tool

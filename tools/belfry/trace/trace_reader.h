@@ -6,6 +6,7 @@
 #include "trace/trace.h"
 
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <istream>
 #include <string>
@@ -30,7 +31,11 @@ struct TraceReading {
 Trace parse_trace(std::istream& in, const std::string& name, const TraceReading& how = {});
 /// Progress as a line of the console.
 TraceReading reading_with_progress(Console& console);
+/// Opens the file of a trace. Throws: UnreadableFile with the reason of the system.
+std::ifstream open_trace(const std::string& path);
 /// The same as parse_trace for a file. Throws: UnreadableFile.
 Trace read_trace(const std::string& path, const TraceReading& how = {});
+/// Throws: InvalidArgumentError (kFile) if a command would write `output` over the trace it reads.
+void require_other_file(const std::string& trace, const std::string& output);
 
 }  // namespace belfry::tool
