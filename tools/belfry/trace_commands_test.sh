@@ -54,7 +54,8 @@ expect 2 'no step 5000 in sum\.jsonl, which has 19 steps' \
   view sum.jsonl -o "$folder/page.html" --from 5000
 [[ ! -e $folder/page.html ]] || { echo "FAILED: view wrote a page without steps"; failed=1; }
 for from in -3 x 1.5 ''; do
-  expect 2 "'$from' is none: a step is a whole number from 0" view sum.jsonl -o "$folder/page.html" --from "$from"
+  expect 2 "'$from' is none: a step is a whole number from 0" \
+    view sum.jsonl -o "$folder/page.html" --from "$from"
 done
 expect 3 'BF-039 cannot read none\.jsonl: No such file' view none.jsonl
 expect 3 'BF-039 cannot read none\.jsonl: No such file' explain none.jsonl
