@@ -141,8 +141,10 @@ class Stack:
 
     def call(self):
         """Returns the innermost frame of the program's own functions, and the frame it called."""
-        called = None
-        for frame in self.frames():
+        frames, called = self.frames(), None
+        # Frames of the scheduler may have names without a namespace, where functions are inlined.
+        waits = [i for i, frame in enumerate(frames) if "::block_until" in (frame.name() or "")]
+        for frame in frames[waits[0] if waits else 0:]:
             if self.is_own(frame):
                 return frame, called
             called = frame

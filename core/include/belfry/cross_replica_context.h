@@ -107,7 +107,10 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     if constexpr (detail::require_nest<T>()) {
       core_.require_cross("reduce", site);
       detail::require_replicas(core_, value.size(), site);
-      return detail::reduce_everywhere(core_, op, value, site);
+      if (core_.members().is_alone()) [[likely]] {
+        return detail::reduce_value(core_, op, value, site);
+      }
+      return detail::reduce_over_processes(core_, op, value, site);
     } else {
       return detail::Refused();
     }
