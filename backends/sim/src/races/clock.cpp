@@ -4,8 +4,9 @@
 
 namespace belfry::sim::races {
 
-// A clock that covers the other stays as it is, and a covered clock becomes a copy, which shares
-// the table. Only two clocks with news on both sides are joined lane by lane.
+// The representation stands in clock.h. A clock that covers `other` stays unchanged; a covered
+// clock becomes a copy of `other`, with a shared table. Two clocks with news on both sides are
+// joined lane by lane.
 void Clock::join(const Clock& other) {
   if (other.is_empty() || includes_end_of(other)) return;
   if (is_empty() || other.includes_end_of(*this)) {
@@ -17,8 +18,8 @@ void Clock::join(const Clock& other) {
   for (std::size_t i = 0; i < other.pending_count_; ++i) raise(other.pending_[i]);
 }
 
-// Writes to the table if no other clock shares it. Beside a shared table the number is pending, up
-// to kPending numbers; then the clock gets a table of its own.
+// Writes to a table of this clock alone in place. Beside a shared table up to kPending numbers are
+// pending; the next number makes the clock copy the table.
 void Clock::raise(const Happening& to) {
   for (std::size_t i = 0; i < pending_count_; ++i) {
     if (pending_[i].lane != to.lane) continue;
@@ -36,8 +37,8 @@ void Clock::raise(const Happening& to) {
   writable_part(to.lane / kLanes).lanes[to.lane % kLanes] = to.number;
 }
 
-// A table copied from another is never below it. So a table whose origin is the other table covers
-// the other, without a look at the numbers.
+// Numbers only rise after a table is copied. A table therefore covers its origin, without a look at
+// the numbers.
 void Clock::join_table(const Ref<Table>& other) {
   if (other.get() == nullptr || other.get() == table_.get()) return;
   if (table_.get() == nullptr || other->origin.get() == table_.get()) return take_table(other);

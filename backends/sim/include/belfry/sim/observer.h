@@ -115,7 +115,6 @@ std::string to_string(const Observation& observation);
 
 /// Sees each event in the runs of a backend, in order. An observer changes no choice, no hash and
 /// no token. With the concurrent carrier, calls come from several threads, one at a time.
-/// no token. With the concurrent carrier, calls come from several threads, one at a time.
 class Observer {
  public:
   virtual ~Observer() = default;
