@@ -102,8 +102,8 @@ Traffic traffic_of(const StrategyOptions& options) {
           const cuda::Statistics before = process.backend.statistics();
           const auto sum = cross.reduce(ReduceOp::kSum, values);
           const cuda::Statistics after = process.backend.statistics();
-          traffic[rank] = {groups[rank]->sent - sent, after.host_reads - before.host_reads,
-                           after.host_writes - before.host_writes,
+          traffic[rank] = {groups[rank]->sent - sent, after.read.calls - before.read.calls,
+                           after.write.calls - before.write.calls,
                            after.nccl_collectives - before.nccl_collectives};
           return sum;
         };

@@ -64,7 +64,7 @@ class DriverFactory final : public BackendFactory {
   }
   DeviceWork work(Backend& backend) const override {
     const cuda::Statistics done = static_cast<cuda::Backend&>(backend).statistics();
-    return {done.kernel_launches + done.copies, done.collectives()};
+    return {done.kernel_launches + done.copy.calls, done.collectives()};
   }
   std::string replay_token(Backend& /*backend*/) const override { return {}; }
 

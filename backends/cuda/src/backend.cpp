@@ -10,8 +10,11 @@
 #include "communicator.h"
 #include "device.h"
 #include "nccl_clique.h"
+#include "nvtx.h"
+#include "nvtx_sink.h"
 #include "peers.h"
 #include "process_links.h"
+#include "program_objects.h"
 
 #include <cuda_runtime.h>
 
@@ -107,7 +110,7 @@ bool are_peers(int one, int other) {
 }
 
 // Each pair of GPUs is asked once: several devices may share a GPU.
-Connections connections_of(const std::vector<int>& gpus) {
+Connections connections_of(const std::vector<int>& gpus, bool has_programs_memory) {
   Connections connections;
   connections.host = static_cast<int>(gpus.size());
   std::map<std::pair<int, int>, bool> known;
@@ -116,7 +119,11 @@ Connections connections_of(const std::vector<int>& gpus) {
     for (std::size_t device = 0; device < gpus.size(); ++device) {
       const std::pair<int, int> pair = std::minmax(one, gpus[device]);
       const auto [place, fresh] = known.try_emplace(pair, false);
-      if (fresh) place->second = are_peers(pair.first, pair.second);
+      if (fresh) {
+        // The program decides which GPUs may access memory of its own.
+        const bool is_same = pair.first == pair.second;
+        place->second = is_same || (!has_programs_memory && are_peers(pair.first, pair.second));
+      }
       if (place->second) linked.push_back(static_cast<int>(device));
     }
   }
@@ -149,6 +156,7 @@ struct Backend::Parts {
   std::vector<int> gpus;                // of each device
   Connections connections;
   FirstChooser chooser;
+  std::optional<NvtxSink> nvtx;
   std::optional<detail::TraceSink> trace;
   std::unique_ptr<Executor> executor;
   std::mutex mutex;                                    // for devices, which are made on first use
@@ -158,16 +166,26 @@ struct Backend::Parts {
 Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
   parts_->gpus = place_devices(options, count_gpus());
   require_memory_pools(parts_->gpus);
-  parts_->connections = connections_of(parts_->gpus);
+  require_fitting(options, parts_->gpus);
+  parts_->connections =
+      connections_of(parts_->gpus, !options.memory_pools.empty() || options.allocator.allocate);
   parts_->shared = std::make_shared<SharedState>();
   parts_->shared->options = std::move(options);
   const Options& own = parts_->shared->options;
+  OperationSink* sink = own.sink;
+  if (own.nvtx) {
+    if (!nvtx::is_compiled()) {
+      throw UnsupportedError(ErrorCode::kUnsupported, "this belfry was compiled without NVTX",
+                             "build it where CUDA's toolkit is installed");
+    }
+    sink = &parts_->nvtx.emplace(sink);
+  }
   if (own.trace != nullptr) {
     const detail::TraceHeader header{
         .backend = "cuda", .devices = device_count(), .options = to_string(own)};
-    parts_->trace.emplace(*own.trace, header, own.sink, CallSite{});
+    parts_->trace.emplace(*own.trace, header, sink, CallSite{});
+    sink = &*parts_->trace;
   }
-  OperationSink* const sink = parts_->trace ? &*parts_->trace : own.sink;
   parts_->executor = make_executor(own, parts_->chooser, sink);
   parts_->devices.resize(parts_->gpus.size() + 1);
 }

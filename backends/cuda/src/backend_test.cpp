@@ -53,7 +53,7 @@ TEST(CudaBackend, PrintsItsOptionsAndCounters) {
   EXPECT_EQ(::testing::PrintToString(Carrier::kFiber), "fiber");
   EXPECT_EQ(::testing::PrintToString(Statistics{}), "no calls");
   EXPECT_EQ(::testing::PrintToString(Statistics{.kernel_launches = 4, .event_waits = 1}),
-            "kernel launches 4, event waits 1");
+            "kernel launches 4; event waits 1");
 }
 
 TEST(CudaBackend, ReportsAMissingDriver) {

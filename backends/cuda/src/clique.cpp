@@ -4,6 +4,7 @@
 #include "clique.h"
 
 #include "belfry/error.h"
+#include "nvtx_range.h"
 #include "ownership.h"
 
 #include <cstddef>
@@ -11,6 +12,15 @@
 #include <string>
 
 namespace belfry::cuda {
+namespace {
+
+std::uint64_t bytes_of(std::span<const CollectivePart> parts) {
+  std::uint64_t bytes = 0;
+  for (const CollectivePart& part : parts) bytes += part.input.bytes();
+  return bytes;
+}
+
+}  // namespace
 
 Clique::Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
     : Clique(std::move(shared), devices, {.size = static_cast<int>(devices.size())}) {}
@@ -27,16 +37,24 @@ void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   for (const auto& own : collectives_of(parts, members())) {
     require({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op});
   }
+  const NvtxRange range(shared().options.nvtx, "all_reduce", parts);
+  shared().counters.all_reduce.call(bytes_of(parts));
   do_all_reduce(op, parts);
 }
 
 void Clique::broadcast(int root, std::span<const CollectivePart> parts) {
   require({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root});
+  const NvtxRange range(shared().options.nvtx, "broadcast", parts);
+  const int sender = root - first_rank();
+  const bool is_here = sender >= 0 && sender < members();
+  shared().counters.broadcast.call(is_here ? bytes_of(parts.subspan(sender, 1)) : 0);
   do_broadcast(root, parts);
 }
 
 void Clique::all_gather(std::span<const CollectivePart> parts) {
   require({.kind = CollectiveKind::kAllGather, .parts = parts});
+  const NvtxRange range(shared().options.nvtx, "all_gather", parts);
+  shared().counters.all_gather.call(bytes_of(parts));
   do_all_gather(parts);
 }
 

@@ -24,11 +24,24 @@ DeviceSpec name_of_device(int index, Memory memory) {
   return spec;
 }
 
+namespace {
+
+std::shared_ptr<StreamHandle> compute_stream_of(const std::shared_ptr<DeviceState>& state) {
+  const std::vector<cudaStream_t>& own = state->shared().options.compute_streams;
+  if (own.empty() || state->is_host()) {
+    return std::make_shared<StreamHandle>(state, Priority::kNormal);
+  }
+  return std::make_shared<StreamHandle>(state, own[static_cast<std::size_t>(state->index())]);
+}
+
+}  // namespace
+
 Device::Device(std::shared_ptr<SharedState> shared, Position position, std::span<const int> peers)
     : shared_(std::move(shared)),
       state_(std::make_shared<DeviceState>(shared_, position, peers)),
-      compute_(std::make_unique<Stream>(*this, state_, Priority::kNormal)),
-      communication_(std::make_unique<Stream>(*this, state_, Priority::kHigh)) {}
+      compute_(std::make_unique<Stream>(*this, compute_stream_of(state_))),
+      communication_(std::make_unique<Stream>(
+          *this, std::make_shared<StreamHandle>(state_, Priority::kHigh))) {}
 
 Device::~Device() = default;
 
@@ -82,7 +95,7 @@ belfry::Stream& Device::compute_stream() { return *compute_; }
 belfry::Stream& Device::communication_stream() { return *communication_; }
 
 std::unique_ptr<belfry::Stream> Device::create_stream() {
-  return std::make_unique<Stream>(*this, state_, Priority::kNormal);
+  return std::make_unique<Stream>(*this, std::make_shared<StreamHandle>(state_, Priority::kNormal));
 }
 
 std::unique_ptr<belfry::Event> Device::create_event() { return std::make_unique<Event>(shared_); }

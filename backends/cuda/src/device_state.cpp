@@ -57,13 +57,17 @@ DeviceState::DeviceState(std::shared_ptr<SharedState> shared, Position position,
 
 void DeviceState::open_pool(std::span<const int> peers) {
   const CurrentGpu current(gpu());
-  pool_ = make_pool(gpu());
+  const Options& options = shared_->options;
+  const bool makes_pool = options.memory_pools.empty() && !options.allocator.allocate;
+  if (makes_pool) pool_ = make_pool(gpu());
   try {
-    keep_memory(pool_);
-    for (const int peer : peers) {
-      if (reachable_from(peer) || !can_access(peer, gpu())) continue;
-      let_access(pool_, peer);
-      reachable_from_.push_back(peer);
+    if (makes_pool) {
+      keep_memory(pool_);
+      for (const int peer : peers) {
+        if (reachable_from(peer) || !can_access(peer, gpu())) continue;
+        let_access(pool_, peer);
+        reachable_from_.push_back(peer);
+      }
     }
     use_.limit_bytes = shared_->options.memory_limit_bytes;
     if (use_.limit_bytes == 0) {
@@ -71,7 +75,7 @@ void DeviceState::open_pool(std::span<const int> peers) {
       BELFRY_CUDA_TRY(cudaMemGetInfo(&available, &use_.limit_bytes));
     }
   } catch (...) {
-    ignore_failure(cudaMemPoolDestroy(pool_));
+    if (makes_pool) ignore_failure(cudaMemPoolDestroy(pool_));
     throw;
   }
 }
@@ -93,8 +97,7 @@ void* DeviceState::allocate(std::size_t bytes, cudaStream_t stream) {
     if (is_host()) {
       address = pinned_->take(bytes);
     } else if (bytes > 0) {
-      const CurrentGpu current(gpu());
-      BELFRY_CUDA_TRY(cudaMallocFromPoolAsync(&address, bytes, pool_, stream));
+      address = allocate_on_gpu(bytes, stream);
     }
   } catch (...) {
     release(bytes);
@@ -104,9 +107,30 @@ void* DeviceState::allocate(std::size_t bytes, cudaStream_t stream) {
   return address;
 }
 
+void* DeviceState::allocate_on_gpu(std::size_t bytes, cudaStream_t stream) {
+  const CurrentGpu current(gpu());
+  const Options& options = shared_->options;
+  if (options.allocator.allocate) {
+    void* const address = options.allocator.allocate(bytes, gpu(), stream);
+    if (address != nullptr) return address;
+    throw DeviceError(ErrorCode::kOutOfMemory,
+                      "the program's allocator has no " + std::to_string(bytes) +
+                          " bytes for device GPU:" + std::to_string(index()),
+                      "free tensors, or give the allocator more memory");
+  }
+  const bool has_pools = !options.memory_pools.empty();
+  cudaMemPool_t const pool =
+      has_pools ? options.memory_pools[static_cast<std::size_t>(index())] : pool_;
+  void* address = nullptr;
+  BELFRY_CUDA_TRY(cudaMallocFromPoolAsync(&address, bytes, pool, stream));
+  return address;
+}
+
 void DeviceState::free(void* address, std::size_t bytes, cudaStream_t stream) noexcept {
   if (is_host()) {
     pinned_->give(address);
+  } else if (address != nullptr && shared_->options.allocator.free) {
+    shared_->options.allocator.free(address, bytes, gpu(), stream);
   } else if (address != nullptr) {
     ignore_failure(cudaFreeAsync(address, stream));
   }

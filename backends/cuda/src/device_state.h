@@ -60,13 +60,14 @@ class DeviceState {
 
  private:
   void open_pool(std::span<const int> peers);
+  void* allocate_on_gpu(std::size_t bytes, cudaStream_t stream);
   void reserve(std::size_t bytes);
   void release(std::size_t bytes) noexcept;
 
   std::shared_ptr<SharedState> shared_;  // with the Backend, other devices, and their buffers
   Position position_;
   std::vector<int> reachable_from_;
-  cudaMemPool_t pool_ = nullptr;          // of a GPU
+  cudaMemPool_t pool_ = nullptr;          // of a GPU, unless the program has memory of its own
   std::optional<PinnedMemory> pinned_{};  // of the host
   mutable std::mutex mutex_;              // for all below
   MemoryUse use_;

@@ -67,7 +67,7 @@ void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> pa
   for (const Group& group : groups_) group.clique->sum_to_first(parts_of(group, wide.parts()));
   Parts sums = leaders(wide.parts());
   for (CollectivePart& sum : sums) sum.input = sum.output;
-  among_leaders_->all_reduce(ReduceOp::kSum, sums);
+  among_leaders_->sum_for(sums);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const auto leading = static_cast<std::size_t>(groups_[i].members[0]);
     for (std::size_t place = leading; place < parts.size();
@@ -92,7 +92,7 @@ void HybridClique::do_broadcast(int root, std::span<const CollectivePart> parts)
     sender.stream->record(handover_);
     leading[source].stream->wait(handover_);
   }
-  among_leaders_->broadcast(leader_of_[static_cast<std::size_t>(root)], leading);
+  among_leaders_->broadcast_for(leader_of_[static_cast<std::size_t>(root)], leading);
   for (const Group& group : groups_) group.clique->copy_from_first(parts_of(group, parts));
 }
 

@@ -121,7 +121,7 @@ void LocalClique::copy(const BufferView& to, const BufferView& from, std::size_t
   const CurrentGpu current(stream.state().gpu());
   BELFRY_CUDA_TRY(
       cudaMemcpyAsync(destination, source, from.bytes(), cudaMemcpyDeviceToDevice, stream.get()));
-  Counters::add(shared().counters.copies);
+  shared().counters.copy.call(from.bytes());
 }
 
 KernelOperand LocalClique::operand(const BufferView& view) const {

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "check.h"
 #include "nccl_group.h"
+#include "program_objects.h"
 #include "wide_parts.h"
 
 #include <algorithm>
@@ -28,6 +29,37 @@ std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& 
   gpus.reserve(devices.size());
   for (const Device* device : devices) gpus.push_back(device->gpu());
   return gpus;
+}
+
+// The program's communicators are of all devices of the backend, in order.
+bool are_all(const SharedState& shared, const std::vector<Device*>& devices) {
+  if (devices.size() != shared.options.communicators.size()) return false;
+  int next = 0;
+  return std::ranges::all_of(devices, [&](const Device* one) { return one->index() == next++; });
+}
+
+// Of the program, if the program has communicators of these devices and processes.
+NcclCommunicators communicators_of(const SharedState& shared, const std::vector<Device*>& devices,
+                                   const std::optional<NcclSpan>& span) {
+  std::vector<int> gpus = gpus_of(shared, devices);
+  const Options& options = shared.options;
+  if (are_all(shared, devices)) {
+    const NcclRanks ranks = ranks_of(options.communicators);
+    const int size = span ? span->size : static_cast<int>(devices.size());
+    const int first = span ? span->first : 0;
+    if (ranks.size == size && ranks.first == first) {
+      return NcclCommunicators(std::move(gpus), options.deadline, span, options.communicators);
+    }
+    if (span) {
+      throw InvalidArgumentError(
+          ErrorCode::kInvalidArgument,
+          "the program's first communicator is rank " + std::to_string(ranks.first) + " of " +
+              std::to_string(ranks.size) + ", where the device is rank " + std::to_string(first) +
+              " of " + std::to_string(size),
+          "give ranks in the order of the processes of the group, and of their devices");
+    }
+  }
+  return NcclCommunicators(std::move(gpus), options.deadline, span);
 }
 
 // The types that NCCL adds as belfry does: 16-bit floats are missing, since NCCL rounds each
@@ -75,8 +107,7 @@ bool NcclClique::reduces(DType dtype) {
 
 NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
                        const std::vector<Device*>& devices)
-    : Clique(shared, devices),
-      communicators_(gpus_of(*shared, devices), shared->options.deadline, {}) {
+    : Clique(shared, devices), communicators_(communicators_of(*shared, devices, {})) {
   prepare(shared);
   if (shared->options.warm_up) this->warm_up();
 }
@@ -84,7 +115,7 @@ NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
 NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
                        const std::vector<Device*>& devices, const NcclSpan& span, bool warm_up)
     : Clique(shared, devices, {.size = span.size, .first = span.first}),
-      communicators_(gpus_of(*shared, devices), shared->options.deadline, span),
+      communicators_(communicators_of(*shared, devices, span)),
       work_(std::make_shared<PeerWork>(*shared, span.peers, functions())) {
   prepare(shared);
   shared->peer_works.add(work_);
@@ -144,7 +175,7 @@ void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> part
   const WideParts wide(parts);
   const ncclDataType_t type = required_type_of(wide.dtype());
   grouped(
-      "an all-reduce", wide.parts(),
+      "an all-reduce", shared().counters.all_reduce, wide.parts(),
       [&](int member, const CollectivePart& part, cudaStream_t stream) {
         BELFRY_NCCL_TRY(ncclAllReduce(address(part.input), address(part.output), part.input.count,
                                       type, ncclSum, communicators_[member], stream));
@@ -156,24 +187,30 @@ void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> part
 }
 
 void NcclClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
-  grouped("a broadcast", parts, [&](int member, const CollectivePart& part, cudaStream_t stream) {
-    const void* input = first_rank() + member == root ? address(part.input) : nullptr;
-    BELFRY_NCCL_TRY(ncclBroadcast(input, address(part.output), part.output.bytes(), ncclUint8, root,
-                                  communicators_[member], stream));
-  });
+  Counters::Verb& verb = shared().counters.broadcast;
+  grouped("a broadcast", verb, parts,
+          [&](int member, const CollectivePart& part, cudaStream_t stream) {
+            const void* input = first_rank() + member == root ? address(part.input) : nullptr;
+            BELFRY_NCCL_TRY(ncclBroadcast(input, address(part.output), part.output.bytes(),
+                                          ncclUint8, root, communicators_[member], stream));
+          });
 }
 
 void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
-  grouped("an all-gather", parts, [&](int member, const CollectivePart& part, cudaStream_t stream) {
-    BELFRY_NCCL_TRY(ncclAllGather(address(part.input), address(part.output), part.input.bytes(),
-                                  ncclUint8, communicators_[member], stream));
-  });
+  Counters::Verb& verb = shared().counters.all_gather;
+  grouped(
+      "an all-gather", verb, parts,
+      [&](int member, const CollectivePart& part, cudaStream_t stream) {
+        BELFRY_NCCL_TRY(ncclAllGather(address(part.input), address(part.output), part.input.bytes(),
+                                      ncclUint8, communicators_[member], stream));
+      });
 }
 
 // Only NCCL is called inside the group, and NCCL takes the GPU from the communicator. If another
 // call failed inside the group, the end of the group would start the calls made before.
 template <class Call>
-void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts, Call&& call) {
+void NcclClique::grouped(const char* what, Counters::Verb& verb,
+                         std::span<const CollectivePart> parts, Call&& call) {
   if (work_ != nullptr) work_->require_usable();
   communicators_.require_usable();
   const auto firsts = tensor(parts, 0);  // Their streams are those of all tensors.
@@ -199,7 +236,7 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
       call(member_of(place), parts[place], streams[place % firsts.size()]);
     }
     group.close();
-    communicators_.wait(what);
+    if (communicators_.wait(what)) Counters::add(verb.host_waits);
     for (std::size_t member = 0; member < firsts.size(); ++member) {
       mark_end(static_cast<int>(member), *firsts[member].stream);
       holds[member].close();

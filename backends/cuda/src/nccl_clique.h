@@ -34,13 +34,20 @@ class NcclClique final : public Clique {
   /// Throws: UnsupportedError for an element type that NCCL does not add by belfry's rules.
   static void require_addable(DType dtype);
 
+  /// Part of a collective of a larger clique, which has checked the parts and counts the call.
+  void sum_for(std::span<const CollectivePart> parts) { do_all_reduce(ReduceOp::kSum, parts); }
+  void broadcast_for(int root, std::span<const CollectivePart> parts) {
+    do_broadcast(root, parts);
+  }
+
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
   void do_all_gather(std::span<const CollectivePart> parts) override;
 
   template <class Call>
-  void grouped(const char* what, std::span<const CollectivePart> parts, Call&& call);
+  void grouped(const char* what, Counters::Verb& verb, std::span<const CollectivePart> parts,
+               Call&& call);
   void divide(int member, const CollectivePart& part);
   void mark_end(int member, belfry::Stream& stream);
   // The member of the part at `place` in a call.

@@ -56,6 +56,15 @@ NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::millise
   }
 }
 
+NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline,
+                                     std::optional<NcclSpan> span,
+                                     std::vector<ncclComm_t> programs)
+    : gpus_(std::move(gpus)),
+      deadline_(deadline),
+      span_(std::move(span)),
+      comms_(std::move(programs)),
+      are_programs_(true) {}
+
 void NcclCommunicators::init() {
   ncclUniqueId id{};
   if (span_) {
@@ -85,6 +94,7 @@ bool NcclCommunicators::is_refused() const noexcept {
 }
 
 NcclCommunicators::~NcclCommunicators() {
+  if (are_programs_) return;
   if (failed_) {
     abort();
   } else {
@@ -92,7 +102,8 @@ NcclCommunicators::~NcclCommunicators() {
   }
 }
 
-void NcclCommunicators::wait(const char* what) {
+bool NcclCommunicators::wait(const char* what) {
+  bool waited = false;
   const Clock::time_point end = Clock::now() + deadline_;
   std::optional<PeerWait> peers;
   if (span_) peers.emplace(span_->peers);
@@ -100,6 +111,7 @@ void NcclCommunicators::wait(const char* what) {
     for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
       ncclResult_t state = state_of(rank);
       while (state == ncclInProgress) {
+        waited = true;
         if (peers) {
           peers->pause(what);
         } else {
@@ -114,6 +126,7 @@ void NcclCommunicators::wait(const char* what) {
     failed_ = true;
     throw;
   }
+  return waited;
 }
 
 void NcclCommunicators::throw_late(const char* what, std::size_t rank) const {
@@ -137,12 +150,13 @@ void NcclCommunicators::require_usable() const {
   if (!failed_) return;
   throw DeviceError(ErrorCode::kDeviceLost,
                     "the NCCL communicators of this clique failed in an earlier call",
-                    "make the strategy, or the communicator, anew");
+                    are_programs_ ? "abort your communicators, and make them and the backend anew"
+                                  : "make the strategy, or the communicator, anew");
 }
 
 void NcclCommunicators::give_up() noexcept {
   failed_ = true;
-  abort();
+  if (!are_programs_) abort();
 }
 
 ncclResult_t NcclCommunicators::state_of(std::size_t rank) const {

@@ -31,6 +31,9 @@ class NcclCommunicators {
   /// on the same GPU.
   NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline,
                     std::optional<NcclSpan> span);
+  /// Communicators of the program's, which are neither aborted nor ended.
+  NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline,
+                    std::optional<NcclSpan> span, std::vector<ncclComm_t> programs);
   NcclCommunicators(const NcclCommunicators&) = delete;
   NcclCommunicators& operator=(const NcclCommunicators&) = delete;
   /// Ends the communicators in order, or by force after a failure. Requires that their work is
@@ -40,9 +43,9 @@ class NcclCommunicators {
   ncclComm_t operator[](int rank) const { return comms_[static_cast<std::size_t>(rank)]; }
   /// The rank of the first GPU of the process.
   int first() const { return span_ ? span_->first : 0; }
-  /// Waits until NCCL has accepted the calls made before; work may then be enqueued.
-  /// Throws: DeviceError; ProcessLostError.
-  void wait(const char* what);
+  /// Waits until NCCL has accepted the calls made before; work may then be enqueued. Returns
+  /// whether the host had to wait. Throws: DeviceError; ProcessLostError.
+  bool wait(const char* what);
   /// Throws: DeviceError if NCCL has reported an error for a communicator, now or before.
   void check();
   /// Whether NCCL has reported an error, or `give_up` was called. A failed communicator is of no
@@ -69,6 +72,7 @@ class NcclCommunicators {
   std::chrono::milliseconds deadline_;
   std::optional<NcclSpan> span_;
   std::vector<ncclComm_t> comms_;
+  bool are_programs_ = false;
   std::atomic<bool> failed_{false};
 };
 

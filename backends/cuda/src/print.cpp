@@ -36,27 +36,52 @@ std::string to_string(const Options& options) {
   }
   text.add("warm_up", options.warm_up, usual.warm_up);
   text.add("launches_block", options.launches_block, usual.launches_block);
+  text.add("nvtx", options.nvtx, usual.nvtx);
+  const std::string own = detail::quoted("the program's");
+  if (!options.compute_streams.empty()) text.put("compute_streams", own);
+  if (!options.communicators.empty()) text.put("communicators", own);
+  if (!options.memory_pools.empty()) text.put("memory_pools", own);
+  if (options.allocator.allocate) text.put("allocator", own);
   text.add("verify_mirrored", options.verify_mirrored, usual.verify_mirrored);
   return text.text();
 }
 
+std::string to_string(const VerbCounts& counts) {
+  std::string text = std::to_string(counts.calls) + (counts.calls == 1 ? " call" : " calls");
+  if (counts.bytes > 0) text += ", " + std::to_string(counts.bytes) + " bytes";
+  if (counts.host_waits == 0) return text;
+  return text + ", " + std::to_string(counts.host_waits) +
+         (counts.host_waits == 1 ? " wait of the host" : " waits of the host");
+}
+
 std::string to_string(const Statistics& statistics) {
-  const std::array<std::pair<std::string_view, std::uint64_t>, 10> counters{{
+  const std::array<std::pair<std::string_view, std::uint64_t>, 7> counters{{
       {"kernel launches", statistics.kernel_launches},
       {"local collectives", statistics.local_collectives},
       {"nccl collectives", statistics.nccl_collectives},
-      {"copies", statistics.copies},
-      {"host writes", statistics.host_writes},
-      {"host reads", statistics.host_reads},
       {"allocations", statistics.allocations},
       {"frees", statistics.frees},
       {"event records", statistics.event_records},
       {"event waits", statistics.event_waits},
   }};
+  const std::array<std::pair<std::string_view, VerbCounts>, 7> verbs{{
+      {"all_reduce", statistics.all_reduce},
+      {"broadcast", statistics.broadcast},
+      {"all_gather", statistics.all_gather},
+      {"copy", statistics.copy},
+      {"write", statistics.write},
+      {"read", statistics.read},
+      {"synchronize", statistics.synchronize},
+  }};
   std::string text;
+  const auto add = [&](std::string_view name, const std::string& count) {
+    text += (text.empty() ? "" : "; ") + std::string(name) + " " + count;
+  };
   for (const auto& [name, count] : counters) {
-    if (count == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(count);
+    if (count != 0) add(name, std::to_string(count));
+  }
+  for (const auto& [name, counts] : verbs) {
+    if (counts != VerbCounts{}) add(name, to_string(counts));
   }
   return text.empty() ? "no calls" : text;
 }

@@ -18,11 +18,25 @@ namespace belfry::cuda {
 class Counters {
  public:
   using Count = std::atomic<std::uint64_t>;
-  Count kernel_launches{0}, local_collectives{0}, nccl_collectives{0}, copies{0};
-  Count host_writes{0}, host_reads{0}, allocations{0}, frees{0};
-  Count event_records{0}, event_waits{0};
+  static void add(Count& count, std::uint64_t more = 1) {
+    count.fetch_add(more, std::memory_order_relaxed);
+  }
 
-  static void add(Count& count) { count.fetch_add(1, std::memory_order_relaxed); }
+  /// The calls of one verb.
+  struct Verb {
+    Count calls{0}, bytes{0}, host_waits{0};
+
+    void call(std::uint64_t moved) {
+      add(calls);
+      add(bytes, moved);
+    }
+    VerbCounts snapshot() const { return {calls.load(), bytes.load(), host_waits.load()}; }
+  };
+
+  Count kernel_launches{0}, local_collectives{0}, nccl_collectives{0};
+  Count allocations{0}, frees{0}, event_records{0}, event_waits{0};
+  Verb all_reduce, broadcast, all_gather, copy, write, read, synchronize;
+
   Statistics snapshot() const;
 };
 

@@ -32,6 +32,7 @@ void Staging::write(void* to, const void* from, std::size_t bytes, cudaStream_t 
   const std::lock_guard lock(mutex_);
   if (!has_memory()) {
     BELFRY_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, kind, stream));
+    Counters::add(device_.shared().counters.write.host_waits);
     BELFRY_CUDA_TRY(cudaStreamSynchronize(stream));
     return;
   }
@@ -86,6 +87,7 @@ std::size_t Staging::make_room(std::size_t bytes) {
       if (next_ > oldest && oldest > needed) return 0;
       if (next_ < oldest && oldest - next_ > needed) return next_;
     }
+    Counters::add(device_.shared().counters.write.host_waits);
     BELFRY_CUDA_TRY(cudaEventSynchronize(pieces_.front().done));
     free_oldest();
   }

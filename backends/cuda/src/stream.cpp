@@ -32,10 +32,10 @@ void require_equal_bytes(const BufferView& to, const BufferView& from) {
 
 }  // namespace
 
-Stream::Stream(Device& device, std::shared_ptr<DeviceState> state, Priority priority)
+Stream::Stream(Device& device, std::shared_ptr<StreamHandle> handle)
     : device_(device),
-      state_(std::move(state)),
-      handle_(std::make_shared<StreamHandle>(state_, priority)),
+      state_(handle->shared_device()),
+      handle_(std::move(handle)),
       objects_(state_->gpu()) {
   const std::lock_guard lock(state_->shared().streams_mutex);
   state_->shared().streams.push_back(this);
@@ -95,7 +95,7 @@ void Stream::copy(BufferView to, BufferView from) {
                                           to.bytes(), get()));
     }
   }
-  Counters::add(state_->shared().counters.copies);
+  state_->shared().counters.copy.call(from.bytes());
   hold.close();
 }
 
@@ -108,7 +108,7 @@ void Stream::write(BufferView to, const void* from) {
     state_->staging().write(destination, from, to.bytes(), get(),
                             on_host ? cudaMemcpyDefault : cudaMemcpyHostToDevice);
   }
-  Counters::add(state_->shared().counters.host_writes);
+  state_->shared().counters.write.call(to.bytes());
   hold.close();
 }
 
@@ -124,8 +124,8 @@ void Stream::read(void* to, BufferView from) {
     check_wait(*state_->shared().kernel_failures, code, "cudaMemcpyAsync(to, from)",
                {__FILE__, __LINE__});
   }
-  Counters::add(state_->shared().counters.host_reads);
-  synchronize();
+  state_->shared().counters.read.call(from.bytes());
+  finish(state_->shared().counters.read);
   hold.let_go();
 }
 
@@ -159,6 +159,13 @@ void Stream::await_peers() {
 }
 
 void Stream::synchronize() {
+  Counters::Verb& verb = state_->shared().counters.synchronize;
+  verb.call(0);
+  finish(verb);
+}
+
+void Stream::finish(Counters::Verb& verb) {
+  Counters::add(verb.host_waits);
   await_peers();
   std::list<InFlight> earlier;  // Other threads may enqueue more work meanwhile.
   {
@@ -251,6 +258,7 @@ std::list<Stream::InFlight> Stream::take_finished(std::size_t most) {
     if (in_flight_.size() > most) {
       const auto is_done = [&] { return has_happened(marked->done); };
       cuda::await_peers(state_->shared(), is_done);
+      Counters::add(state_->shared().counters.synchronize.host_waits);
       BELFRY_CUDA_TRY(cudaEventSynchronize(marked->done));
     }
     if (!has_happened(marked->done)) break;

@@ -17,7 +17,7 @@ namespace belfry::cuda {
 /// A CUDA stream that is not ordered by the legacy default stream.
 class Stream final : public belfry::Stream {
  public:
-  Stream(Device& device, std::shared_ptr<DeviceState> state, Priority priority);
+  Stream(Device& device, std::shared_ptr<StreamHandle> handle);
   ~Stream() override;
 
   belfry::Device& device() override { return device_; }
@@ -71,6 +71,7 @@ class Stream final : public belfry::Stream {
 
  private:
   void await_peers();
+  void finish(Counters::Verb& verb);
   bool needs_no_hold(const BufferPtr& buffer) const;
   void let_go_of_finished();
   std::list<InFlight> take_finished(std::size_t most);

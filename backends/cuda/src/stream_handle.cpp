@@ -18,12 +18,15 @@ StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, Priority priorit
                                                priority == Priority::kHigh ? greatest : least));
 }
 
+StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, cudaStream_t programs)
+    : device_(std::move(device)), stream_(programs), is_programs_(true) {}
+
 // CUDA itself would finish enqueued work. But the pool is destroyed next, and a driver (580.159)
 // has crashed in its own thread after the end of streams and their pool with unfinished work.
 StreamHandle::~StreamHandle() {
   finish();
   device_->shared().ended_in_bodies.let_go();
-  ignore_failure(cudaStreamDestroy(stream_));
+  if (!is_programs_) ignore_failure(cudaStreamDestroy(stream_));
 }
 
 // The first result may be the error of an earlier call, returned without a wait. If the second

@@ -10,8 +10,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+// Of CUDA and NCCL: cudaStream_t, cudaMemPool_t and ncclComm_t are pointers to the types. A program
+// that includes no header of CUDA may include this header.
+struct CUstream_st;
+struct CUmemPoolHandle_st;
+struct ncclComm;
 
 namespace belfry::cuda {
 
@@ -24,6 +31,17 @@ enum class Carrier : std::uint8_t {
 
 /// `concurrent`, `fiber`, `baton`.
 std::string to_string(Carrier carrier);
+
+/// An allocator of the program's own, for the memory of GPUs. The functions are those of PyTorch's
+/// pluggable allocators. Order: both work in the order of `stream`, as cudaMallocAsync and
+/// cudaFreeAsync do, or at once. Replicas may call both at the same time. Neither may call belfry.
+struct Allocator {
+  /// Memory for `bytes` > 0 on GPU `gpu`; null if there is none.
+  std::function<void*(std::size_t bytes, int gpu, CUstream_st* stream)> allocate{};
+  /// Takes the memory back, with the bytes and the stream of the call that gave the memory. Must
+  /// not throw.
+  std::function<void(void* address, std::size_t bytes, int gpu, CUstream_st* stream)> free{};
+};
 
 /// The options of a cuda::Backend. Without any: a device on every GPU.
 struct Options {
@@ -59,6 +77,32 @@ struct Options {
   /// waits for ever. If true, communicators over several GPUs are refused with UnsupportedError
   /// (kUnsupported).
   bool launches_block = false;
+  /// A range of NVTX for each replica, merge and collective, and a mark for each write to a
+  /// variable, with verb, line and name: for Nsight Systems. Off: no call to NVTX.
+  bool nvtx = false;
+
+  // Objects of the program's own, one for each device, in the order of the devices. The program
+  // keeps the ownership: the objects outlive the backend, and its strategies and tensors. Objects
+  // that do not fit the devices are an error of the constructor.
+
+  /// The compute stream of each device; empty: belfry makes the streams. Work that the program
+  /// enqueues there is ordered with the work of belfry. Two devices need two streams, and the
+  /// default streams of CUDA are refused.
+  std::vector<CUstream_st*> compute_streams{};
+  /// The communicator of NCCL of each device; empty: belfry makes communicators. Each device needs
+  /// a GPU of its own. Ranks follow the order of the devices, in a job of several processes from
+  /// the first rank of the process on. Strategies over all devices, in the order of the devices,
+  /// use the communicators. While a collective of belfry is enqueued, the program may not use them.
+  /// After an error belfry neither aborts nor ends them: the program does, before it ends the
+  /// backend.
+  std::vector<ncclComm*> communicators{};
+  /// The pool of each device's memory; empty: belfry makes pools. The program sets what the pool
+  /// keeps. belfry reads the memory from no other GPU: copies between GPUs go through CUDA.
+  std::vector<CUmemPoolHandle_st*> memory_pools{};
+  /// The source of memory in place of pools; without functions: the pools. As with pools of the
+  /// program, belfry reads the memory from no other GPU.
+  Allocator allocator{};
+
   /// Whether values that are promised equal, such as components of mirrored variables, are compared
   /// at each use: each comparison copies them to the host, and blocks the host. For tests.
   bool verify_mirrored = false;
@@ -73,7 +117,8 @@ struct Options {
 };
 
 /// The options as an initializer that compiles, without members of their usual value. A chooser and
-/// a sink are the words `"a Chooser"` and `"an OperationSink"`, and a trace `"a TraceFile"`.
+/// a sink are the words `"a Chooser"` and `"an OperationSink"`, a trace is `"a TraceFile"`, and objects
+/// of the program's own are `"the program's"`.
 std::string to_string(const Options& options);
 
 using belfry::operator<<;

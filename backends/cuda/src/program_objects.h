@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cuda/options.h"
+
+#include <nccl.h>
+
+#include <vector>
+
+namespace belfry::cuda {
+
+/// The place of communicators among the ranks of NCCL.
+struct NcclRanks {
+  int size = 0;   ///< The number of all ranks.
+  int first = 0;  ///< The rank of the first communicator.
+};
+
+/// Checks the objects of the program's own in `options` against the GPU of each device.
+/// Throws:
+/// - InvalidArgumentError (kInvalidArgument): another number than the devices', an object of
+///   another GPU, an object twice, ranks in another order than the devices, or memory from two
+///   sources;
+/// - DeviceError: CUDA or NCCL refuses an object.
+void require_fitting(const Options& options, const std::vector<int>& gpus);
+
+/// The ranks of communicators that have passed the check.
+NcclRanks ranks_of(const std::vector<ncclComm_t>& communicators);
+
+}  // namespace belfry::cuda
