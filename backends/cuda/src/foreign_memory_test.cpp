@@ -166,7 +166,8 @@ TEST(ForeignMemory, IsWrappedAndExportedWithoutACopy) {
       const Statistics before = backend.statistics();
       call();
       const Statistics after = backend.statistics();
-      return std::array{after.allocations - before.allocations, after.copy.calls - before.copy.calls,
+      return std::array{after.allocations - before.allocations,
+                        after.copy.calls - before.copy.calls,
                         after.write.calls - before.write.calls};
     };
     const auto shared = Tensor<float>::full({kLength}, 1, on);
