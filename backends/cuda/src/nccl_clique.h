@@ -36,9 +36,7 @@ class NcclClique final : public Clique {
 
   /// Part of a collective of a larger clique, which has checked the parts and counts the call.
   void sum_for(std::span<const CollectivePart> parts) { do_all_reduce(ReduceOp::kSum, parts); }
-  void broadcast_for(int root, std::span<const CollectivePart> parts) {
-    do_broadcast(root, parts);
-  }
+  void broadcast_for(int root, std::span<const CollectivePart> parts) { do_broadcast(root, parts); }
 
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;

@@ -57,8 +57,7 @@ NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::millise
 }
 
 NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline,
-                                     std::optional<NcclSpan> span,
-                                     std::vector<ncclComm_t> programs)
+                                     std::optional<NcclSpan> span, std::vector<ncclComm_t> programs)
     : gpus_(std::move(gpus)),
       deadline_(deadline),
       span_(std::move(span)),

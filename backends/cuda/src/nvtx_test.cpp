@@ -31,7 +31,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What the calls of NVTX told.
+// The texts of all calls of NVTX.
 struct Seen {
   std::mutex mutex;
   std::vector<std::string> begun;
