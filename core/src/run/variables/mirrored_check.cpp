@@ -152,11 +152,11 @@ int replica_of(const VariableInfo& info, std::size_t component) {
   throw VariableMismatchError(std::move(report));
 }
 
-std::vector<std::byte> bytes_of(const LeafRef& leaf) {
+std::vector<std::byte> bytes_of(const LeafRef& leaf, CallSite site) {
   std::vector<std::byte> bytes(leaf.bytes());
   if (bytes.empty()) return bytes;
   if (leaf.tensor != nullptr) {
-    leaf.tensor->read(bytes.data());
+    leaf.tensor->read(bytes.data(), site);
   } else {
     std::memcpy(bytes.data(), leaf.data, bytes.size());
   }
@@ -186,16 +186,17 @@ std::optional<Divergence> other_text(const ComparedValues& values, std::size_t l
 }
 
 // The first value with different bits from the first value.
-std::optional<Divergence> other_bits(const ComparedValues& values, std::size_t leaf) {
+std::optional<Divergence> other_bits(const ComparedValues& values, std::size_t leaf,
+                                     CallSite site) {
   const std::vector<std::vector<LeafRef>>& each = values.leaves;
   if (each[0][leaf].own != nullptr) return other_text(values, leaf);
   const bool on_host = each[0][leaf].tensor == nullptr;
   std::vector<std::byte> reference;
-  if (!on_host) reference = bytes_of(each[0][leaf]);
+  if (!on_host) reference = bytes_of(each[0][leaf], site);
   for (std::size_t index = 1; index < each.size(); ++index) {
     if (on_host && !differs_on_host(each[0][leaf], each[index][leaf])) continue;
-    if (on_host) reference = bytes_of(each[0][leaf]);
-    const std::vector<std::byte> own = bytes_of(each[index][leaf]);
+    if (on_host) reference = bytes_of(each[0][leaf], site);
+    const std::vector<std::byte> own = bytes_of(each[index][leaf], site);
     if (own != reference) return bits_differ(values, index, leaf, reference, own);
   }
   return std::nullopt;
@@ -214,7 +215,7 @@ void require_equal(const ComparedValues& values, Compared what, const VariableIn
   }
   for (std::size_t leaf = 0; leaf < each.front().size(); ++leaf) {
     if (each[0][leaf].tensor != nullptr && what != Compared::kAllLeaves) continue;
-    if (const auto found = other_bits(values, leaf)) throw_diverged(*found, what, info, site);
+    if (const auto found = other_bits(values, leaf, site)) throw_diverged(*found, what, info, site);
   }
 }
 
