@@ -3,8 +3,10 @@
 
 #include "trace/diff.h"
 
+#include "trace/data_flow.h"
 #include "trace/first_causes.h"
 #include "trace/json_object.h"
+#include "trace/parting_operation.h"
 #include "trace/result_differences.h"
 #include "trace/step_differences.h"
 #include "trace/step_words.h"
@@ -17,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -31,6 +34,7 @@ struct Cause {
   std::string place{};  // `scale at train.cpp:9`
   std::string who{};    // `replicas 0 and 1`
   std::vector<const StepDifference*> of{};
+  std::string reason{};  // Of a difference from one replica.
 };
 
 const TraceStep& step_of(const StepDifference& difference) {
@@ -42,10 +46,12 @@ class Difference {
   Difference(const Trace& a, const Trace& b)
       : a_(a),
         b_(b),
+        flow_of_a_(a),
+        flow_of_b_(b),
         of_results_(a.replicas != b.replicas || a.hosts != b.hosts),
         found_(of_results_ ? compare_results(a, b) : compare_steps(a, b)) {
     if (of_results_) {
-      if (!found_.all.empty()) add_cause(found_.all.front());
+      if (!found_.all.empty()) add_parting(found_.all.front());
     } else {
       for (const std::size_t i : first_causes(a, b, found_.all)) add_cause(found_.all[i]);
     }
@@ -77,10 +83,14 @@ class Difference {
       return;
     }
     console.verdict(false, headline());
+    std::string above;  // A step of a single replica stands once.
     for (const StepDifference* const difference : causes_.front().of) {
-      for (const std::string& line : lines_of(*difference)) console.result("  " + line);
+      for (const std::string& line : lines_of(*difference)) {
+        if (line != above) console.result("  " + line);
+        if (line.starts_with(a_.replicas == 1 ? "A " : "B ")) above = line;
+      }
     }
-    const std::string advice = advice_on(*causes_.front().of.front());
+    const std::string advice = advice_on(causes_.front());
     if (!advice.empty()) console.result("  " + advice);
     print_others(console);
     print_consequences(console);
@@ -95,7 +105,7 @@ class Difference {
       causes.push_back(JsonObject()
                            .text("place", cause.place)
                            .text("replicas", cause.who)
-                           .text("advice", advice_on(*cause.of.front()))
+                           .text("advice", advice_on(cause))
                            .list("differences", steps)
                            .str());
     }
@@ -114,6 +124,25 @@ class Difference {
   }
 
  private:
+  // The first operation that differs from the one of a single replica; else the first result.
+  void add_parting(const StepDifference& first) {
+    const bool is_a_one = a_.replicas == 1;
+    const bool are_known = first.a != nullptr && first.b != nullptr;
+    std::optional<PartingOperation> parting;
+    if (are_known && (is_a_one || b_.replicas == 1)) {
+      parting = is_a_one ? parting_operation(a_, b_, *first.a, *first.b)
+                         : parting_operation(b_, a_, *first.b, *first.a);
+    }
+    if (!parting.has_value()) return add_cause(first);
+    partings_.reserve(parting->many.size());  // Causes keep pointers.
+    for (const TraceStep* const step : parting->many) {
+      partings_.push_back({StepDifference::Kind::kValues, is_a_one ? parting->one : step,
+                           is_a_one ? step : parting->one});
+      add_cause(partings_.back());
+    }
+    causes_.front().reason = parting->reason;
+  }
+
   void add_cause(const StepDifference& difference) {
     const TraceStep& step = step_of(difference);
     const Trace& trace = difference.a != nullptr ? a_ : b_;
@@ -142,8 +171,11 @@ class Difference {
     std::set<std::string> replicas;
     std::set<std::string> agents;
     for (const StepDifference* const difference : cause.of) {
-      const Trace& trace = difference->a != nullptr ? a_ : b_;
-      const TraceStep& step = step_of(*difference);
+      // The trace with more replicas has the replica.
+      const bool is_of_b =
+          difference->a == nullptr || (difference->b != nullptr && b_.replicas > a_.replicas);
+      const Trace& trace = is_of_b ? b_ : a_;
+      const TraceStep& step = is_of_b ? *difference->b : *difference->a;
       const TraceAgent* agent = &trace.agent_of(step);
       if (agent->replica < 0 && step.stream >= 0) {
         agent = &trace.agents[static_cast<std::size_t>(step.stream)];
@@ -191,13 +223,18 @@ class Difference {
   }
 
   // The meaning of a difference of values for the operation.
-  std::string advice_on(const StepDifference& difference) const {
+  std::string advice_on(const Cause& cause) const {
+    const StepDifference& difference = *cause.of.front();
     if (difference.kind != StepDifference::Kind::kValues) return "";
     const TraceStep& a = *difference.a;
     const TraceStep& b = *difference.b;
     std::string advice;
+    if (!cause.reason.empty()) advice = cause.reason + ": look at " + where(a);
     if (of_results_ && a.kind == StepKind::kResume) {
-      advice = "the replicas brought, in A: " + brought_in(a_, a) + "; in B: " + brought_in(b_, b);
+      advice += advice.empty() ? "" : "; ";
+      advice += "the replicas brought, in A: " + brought_in(a_, a) + "; in B: " + brought_in(b_, b);
+    } else if (!cause.reason.empty()) {
+      return advice;
     } else if (differ(a.reads, b.reads)) {
       const std::string in_a = computed_by(a_, a, b);
       const std::string in_b = computed_by(b_, b, a);
@@ -239,20 +276,14 @@ class Difference {
   }
 
   // The work that wrote the first operand that differs from the other trace.
-  static std::string computed_by(const Trace& trace, const TraceStep& step,
-                                 const TraceStep& other) {
+  std::string computed_by(const Trace& trace, const TraceStep& step, const TraceStep& other) const {
     std::int64_t buffer = -1;
     for (std::size_t i = 0; i < std::min(step.reads.size(), other.reads.size()) && buffer < 0;
          ++i) {
       if (differ(step.reads[i], other.reads[i])) buffer = step.reads[i].buffer;
     }
-    const TraceStep* work = nullptr;
-    for (const TraceStep& before : trace.steps) {
-      if (before.step >= step.step) break;
-      for (const TraceValue& value : before.writes) {
-        if (buffer >= 0 && value.buffer == buffer) work = &before;
-      }
-    }
+    const TraceStep* const work =
+        (&trace == &a_ ? flow_of_a_ : flow_of_b_).producer_of(buffer, step);
     return work == nullptr ? "no known step" : place_of(*work);
   }
 
@@ -270,7 +301,9 @@ class Difference {
     std::vector<const StepDifference*> rest;
     for (const StepDifference& difference : found_.all) {
       const bool known = std::ranges::any_of(causes_, [&](const Cause& cause) {
-        return std::ranges::find(cause.of, &difference) != cause.of.end();
+        return std::ranges::any_of(cause.of, [&](const StepDifference* one) {
+          return one->a == difference.a && one->b == difference.b;
+        });
       });
       if (!known) rest.push_back(&difference);
     }
@@ -304,8 +337,11 @@ class Difference {
 
   const Trace& a_;
   const Trace& b_;
+  DataFlow flow_of_a_;
+  DataFlow flow_of_b_;
   bool of_results_;
   StepDifferences found_;
+  std::vector<StepDifference> partings_;
   std::vector<Cause> causes_;
 };
 

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "trace/failure_words.h"
 #include "trace/json_object.h"
+#include "trace/remarks.h"
 #include "trace/step_words.h"
 #include "trace/trace_job.h"
 #include "trace/variable_states.h"
@@ -134,6 +135,9 @@ class Explanation {
     const std::vector<std::string> places = place_lines(job_);
     if (!places.empty()) console.heading("Where each replica stood");
     for (const std::string& line : places) console.result("  " + line);
+    const std::vector<std::string> remarks = remarks_of_job();
+    if (!remarks.empty()) console.heading("Remarks");
+    for (const std::string& line : remarks) console.result("  " + line);
     console.heading("Steps");
     if (job_.processes.size() > 1) {
       console.line(
@@ -177,6 +181,7 @@ class Explanation {
         .flag("failed", job_.fails())
         .texts("failures", failure_lines(job_))
         .texts("places", place_lines(job_))
+        .texts("remarks", remarks_of_job())
         .list("steps", steps)
         .list("variables", states_.json())
         .texts("notes", notes)
@@ -197,6 +202,14 @@ class Explanation {
       if (shown) ++next;
       if (!shown && job_.step(at).bookkeeping && !options_.all) ++hidden_;
     }
+  }
+
+  std::vector<std::string> remarks_of_job() const {
+    std::vector<std::string> remarks;
+    for (const Trace& trace : job_.processes) {
+      for (std::string& text : remarks_on(trace)) remarks.push_back(std::move(text));
+    }
+    return remarks;
   }
 
   static std::vector<std::string> heading_of(const Trace& trace) {

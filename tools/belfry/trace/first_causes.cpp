@@ -3,11 +3,9 @@
 
 #include "trace/first_causes.h"
 
-#include <algorithm>
+#include "trace/data_flow.h"
+
 #include <cstdint>
-#include <map>
-#include <set>
-#include <utility>
 
 namespace belfry::tool {
 namespace {
@@ -15,18 +13,18 @@ namespace {
 // The steps of a trace and the consequences of each, by index.
 class Consequences {
  public:
-  explicit Consequences(const Trace& trace) : trace_(trace), next_(trace.steps.size()) {
+  explicit Consequences(const Trace& trace) : flow_(trace), next_(trace.steps.size()) {
     std::vector<std::size_t> last(trace.agents.size(), kNone);  // Of each agent.
-    for (std::size_t i = 0; i < trace.steps.size(); ++i) add_writes(i);
     for (std::size_t i = 0; i < trace.steps.size(); ++i) {
       const TraceStep& step = trace.steps[i];
       std::size_t& before = last[static_cast<std::size_t>(step.agent)];
       if (before != kNone) next_[before].push_back(i);
       before = i;
-      for (const std::int64_t number : step.after) add_edge(number, i);
+      for (const std::int64_t number : step.after) add_edge(trace.find(number), i);
       for (const auto list :
            {&TraceStep::brings, &TraceStep::gets, &TraceStep::reads, &TraceStep::writes}) {
-        for (const TraceValue& value : step.*list) add_computed(value.buffer, i);
+        for (const TraceValue& value : step.*list)
+          add_edge(flow_.producer_of(value.buffer, step), i);
       }
     }
   }
@@ -49,54 +47,17 @@ class Consequences {
     return follows;
   }
 
-  std::size_t index_of(const TraceStep& step) const {
-    return static_cast<std::size_t>(&step - trace_.steps.data());
-  }
+  std::size_t index_of(const TraceStep& step) const { return flow_.index_of(step); }
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  static bool is_work(const TraceStep& step) {
-    return step.kind == StepKind::kExecute || step.kind == StepKind::kCollective;
-  }
-
-  // The place of work in the program is the enqueueing, before the execution.
-  std::int64_t place_of(const TraceStep& step) const {
-    if (!is_work(step)) return step.step;
-    for (const std::int64_t number : step.after) {
-      const TraceStep* const before = trace_.find(number);
-      if (before != nullptr && before->kind == StepKind::kEnqueue) return number;
-    }
-    return step.step;
-  }
-
-  void add_writes(std::size_t index) {
-    const TraceStep& step = trace_.steps[index];
-    if (!is_work(step)) return;
-    for (const TraceValue& value : step.writes) {
-      if (value.buffer >= 0) writes_[value.buffer].emplace(place_of(step), index);
-    }
-  }
-
-  void add_edge(std::int64_t number, std::size_t index) {
-    const TraceStep* const before = trace_.find(number);
+  void add_edge(const TraceStep* before, std::size_t index) {
     if (before != nullptr) next_[index_of(*before)].push_back(index);
   }
 
-  // The last work on the buffer before the step.
-  void add_computed(std::int64_t buffer, std::size_t index) {
-    const auto writes = writes_.find(buffer);
-    if (writes == writes_.end()) return;
-    const auto later = writes->second.lower_bound({place_of(trace_.steps[index]), 0});
-    if (later == writes->second.begin()) return;
-    const std::size_t work = std::prev(later)->second;
-    if (work != index) next_[work].push_back(index);
-  }
-
-  const Trace& trace_;
+  DataFlow flow_;
   std::vector<std::vector<std::size_t>> next_;
-  // The work on each buffer: place in the program, index.
-  std::map<std::int64_t, std::set<std::pair<std::int64_t, std::size_t>>> writes_;
 };
 
 // Marks differences with a cause among the differences, in a trace.

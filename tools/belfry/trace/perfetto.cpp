@@ -45,10 +45,6 @@ struct Span {
   bool is_wait;
 };
 
-bool is_work(const TraceStep& step) {
-  return step.kind == StepKind::kExecute || step.kind == StepKind::kCollective;
-}
-
 class Writer {
  public:
   explicit Writer(const TraceJob& job) : job_(job), end_(std::ssize(job.order)) {

@@ -17,13 +17,6 @@
 namespace belfry::tool {
 namespace {
 
-std::optional<double> number_of(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return std::nullopt;
-  return number;
-}
-
 // `merge` with the run and the number of the merge; a variable with the version; a read or work of
 // a merge with the line and the number of the earlier ones.
 using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
@@ -83,6 +76,13 @@ Closeness closeness_of(const std::vector<TraceValue>& a, const std::vector<Trace
 }
 
 }  // namespace
+
+std::optional<double> number_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0') return std::nullopt;
+  return number;
+}
 
 std::optional<double> relative_difference(const TraceValue& a, const TraceValue& b) {
   if (a.first.size() != b.first.size() || a.first.empty()) return std::nullopt;

@@ -14,6 +14,8 @@ namespace belfry::tool {
 /// replicas.
 inline constexpr double kRounding = 1e-5;
 
+/// The number in the text of an element; none for other texts.
+std::optional<double> number_of(const std::string& text);
 /// The relative difference of the shown elements; none for elements without numbers, for unequal
 /// counts, and for unknown values.
 std::optional<double> relative_difference(const TraceValue& a, const TraceValue& b);

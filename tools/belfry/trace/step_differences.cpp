@@ -66,6 +66,11 @@ class Comparison {
     }
     for (const auto& [key, steps] : of_b) compare({}, steps);
     separate_lines();
+    if (not_run_ > 0) {
+      differences_.notes.push_back(fmt::format(
+          "the work of {} streams ends early in one of the runs, in which nothing waits for it",
+          not_run_));
+    }
     if (unknown_ > 0) {
       differences_.notes.push_back(
           fmt::format("{} values were not compared: a trace lacks their contents", unknown_));
@@ -122,7 +127,13 @@ class Comparison {
     }
   }
 
+  bool is_of_stream(const Steps& a, const Steps& b) const {
+    const TraceAgent& agent = a.empty() ? b_.agent_of(*b.front()) : a_.agent_of(*a.front());
+    return agent.kind == TraceAgent::Kind::kStream;
+  }
+
   void compare(const Steps& a, const Steps& b) {
+    if (a.empty() && b.empty()) return;
     std::size_t i = 0;
     std::size_t j = 0;
     const auto same_at = [&](std::size_t in_a, std::size_t in_b) {
@@ -139,6 +150,11 @@ class Comparison {
         differences_.all.push_back({Kind::kStep, a[i], b[j]});
         return;
       }
+    }
+    // Nothing waits for the rest of the work in one of the runs.
+    if (is_of_stream(a, b)) {
+      if (i < a.size() || j < b.size()) ++not_run_;
+      return;
     }
     // The end of a cut trace is no end of agents.
     if (i < a.size() && b_.cut == 0) differences_.all.push_back({Kind::kMissing, a[i], nullptr});
@@ -165,6 +181,7 @@ class Comparison {
   StepDifferences differences_;
   std::vector<StepDifference> pairs_;  // Equal steps with lines.
   std::int64_t unknown_ = 0;
+  int not_run_ = 0;  // Streams.
 };
 
 }  // namespace

@@ -65,6 +65,10 @@ StepKind step_kind(std::string_view name) {
   return static_cast<StepKind>(found - kNames.begin());
 }
 
+bool is_work(const TraceStep& step) {
+  return step.kind == StepKind::kExecute || step.kind == StepKind::kCollective;
+}
+
 std::string short_line(std::string_view line) {
   return std::string(line.substr(line.find_last_of("/\\") + 1));  // All without a folder.
 }

@@ -103,6 +103,8 @@ struct TraceStep {
   bool bookkeeping = false;
 };
 
+/// Whether the step is work of a stream: a kernel, a copy, or a part of a collective.
+bool is_work(const TraceStep& step);
 /// The line without folders: `train.cpp:9`.
 std::string short_line(std::string_view line);
 /// The kernel, verb or variable and the line: `scale at train.cpp:9`.

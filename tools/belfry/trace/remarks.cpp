@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trace/remarks.h"
+
+#include "trace/data_flow.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace belfry::tool {
+namespace {
+
+using Replicas = std::set<std::string>;                            // `0`, or `1 of host 0`.
+using Steps = std::map<std::string, const TraceStep*>;             // By replica.
+using Operation = std::tuple<StepKind, std::string, std::string>;  // With name and line.
+
+// `replica 1`, `replicas 0, 1`.
+std::string words_of(const Replicas& replicas) {
+  return fmt::format("{} {}", replicas.size() == 1 ? "replica" : "replicas",
+                     fmt::join(replicas, ", "));
+}
+
+class Remarks {
+ public:
+  explicit Remarks(const Trace& trace) : trace_(trace), flow_(trace) {
+    const bool is_whole = trace.ended && trace.cut == 0 &&
+                          static_cast<std::int64_t>(trace.steps.size()) == trace.total;
+    if (!is_whole || trace.replicas < 2 || trace.fails()) return;
+    for (const TraceStep& step : trace.steps) take(step);
+    for (const auto& [number, arrivals] : rounds_) {
+      find_unread(arrivals);
+      find_other_producers(arrivals);
+    }
+    for (const auto& [number, operations] : between_) find_left_out(number, operations);
+  }
+
+  std::vector<std::string> take_texts() { return std::move(texts_); }
+
+ private:
+  void take(const TraceStep& step) {
+    const std::int64_t place = flow_.place_of(step);
+    for (const auto list : {&TraceStep::reads, &TraceStep::gets}) {
+      for (const TraceValue& value : step.*list) {
+        std::int64_t& last = last_reads_[value.buffer];
+        last = std::max(last, place);
+      }
+    }
+    const TraceAgent& agent = trace_.agent_of(step);
+    if (agent.kind != TraceAgent::Kind::kReplica) return;
+    const std::string replica = trace_.hosts > 1
+                                    ? fmt::format("{} of host {}", agent.index, agent.host)
+                                    : std::to_string(agent.index);
+    if (step.kind == StepKind::kStart) present_[step.run].insert(replica);
+    if (step.kind == StepKind::kArrive) {
+      rounds_[{step.run, step.round}][replica] = &step;
+      merges_[{step.run, replica}] = step.round;
+    }
+    const bool is_operation =
+        step.kind == StepKind::kEnqueue || step.kind == StepKind::kVariableWrite;
+    if (!is_operation || step.bookkeeping) return;
+    Between& between = between_[{step.run, merges_[{step.run, replica}]}];
+    const Operation operation{step.kind, step.name, step.line};
+    between[operation].emplace(replica, &step);
+  }
+
+  void add(std::string text) {
+    if (std::ranges::find(texts_, text) == texts_.end()) texts_.push_back(std::move(text));
+  }
+
+  std::string merge_words(const TraceStep& arrival) const {
+    const std::string op = arrival.op.empty() ? "" : " (" + arrival.op + ")";
+    return fmt::format("the merge{} at {}", op, short_line(arrival.line));
+  }
+
+  // Tensors of replicas at a merge, without a later read.
+  void find_unread(const Steps& arrivals) {
+    for (std::size_t i = 0; i < arrivals.begin()->second->brings.size(); ++i) {
+      Replicas unread;
+      bool is_known = true;
+      for (const auto& [replica, step] : arrivals) {
+        is_known = is_known && i < step->brings.size() && step->brings[i].buffer >= 0;
+        if (!is_known) break;
+        const auto last = last_reads_.find(step->brings[i].buffer);
+        if (last == last_reads_.end() || last->second < step->step) unread.insert(replica);
+      }
+      if (!is_known || unread.empty()) continue;
+      const TraceStep& first = *arrivals.begin()->second;
+      const std::string which =
+          first.brings.size() == 1 ? "the value" : fmt::format("value {}", i + 1);
+      add(fmt::format(
+          "nothing reads {} that {} {} to {}{}", which, words_of(unread),
+          unread.size() == 1 ? "brings" : "bring", merge_words(first),
+          unread.size() == arrivals.size() ? "" : ", and those of the others are read"));
+    }
+  }
+
+  // The replica's own operation behind a value for a merge; null for other values.
+  const TraceStep* producer_of(const TraceStep& arrival, std::size_t i) const {
+    if (i >= arrival.brings.size()) return nullptr;
+    const TraceStep* const work = flow_.producer_of(arrival.brings[i].buffer, arrival);
+    const TraceStep* const enqueued = work == nullptr ? nullptr : flow_.enqueued_by(*work);
+    const bool is_own = enqueued != nullptr && enqueued->agent == arrival.agent;
+    return is_own ? enqueued : nullptr;
+  }
+
+  void find_other_producers(const Steps& arrivals) {
+    for (std::size_t i = 0; i < arrivals.begin()->second->brings.size(); ++i) {
+      std::map<std::string, Replicas> places;
+      for (const auto& [replica, arrival] : arrivals) {
+        const TraceStep* const producer = producer_of(*arrival, i);
+        if (producer != nullptr) places[place_of(*producer)].insert(replica);
+      }
+      if (places.size() < 2) continue;
+      std::string text =
+          merge_words(*arrivals.begin()->second) + " gets values of different operations";
+      for (const auto& [place, replicas] : places) {
+        text += fmt::format("{} {} of {}", text.ends_with("operations") ? ": that of" : ", that of",
+                            place, words_of(replicas));
+      }
+      add(text);
+    }
+  }
+
+  using Between = std::map<Operation, Steps>;
+
+  // The first operation of other replicas that a replica leaves out, and the number of further
+  // ones.
+  void find_left_out(const std::pair<std::int64_t, std::int64_t>& number, const Between& between) {
+    std::map<Replicas, std::vector<const TraceStep*>> left_out;
+    for (const auto& [operation, steps] : between) {
+      Replicas without;
+      for (const std::string& replica : present_[number.first]) {
+        if (!steps.contains(replica)) without.insert(replica);
+      }
+      if (!without.empty()) left_out[without].push_back(steps.begin()->second);
+    }
+    for (auto& [without, steps] : left_out) {
+      std::ranges::sort(steps, {}, &TraceStep::step);
+      const TraceStep& first = *steps.front();
+      std::string text =
+          fmt::format("{} {} not {} {}, and the others do", words_of(without),
+                      without.size() == 1 ? "does" : "do",
+                      first.kind == StepKind::kEnqueue ? "enqueue" : "write", place_of(first));
+      if (steps.size() > 1) {
+        text += fmt::format(", nor {} further operation{}", steps.size() - 1,
+                            steps.size() == 2 ? "" : "s");
+      }
+      add(text);
+    }
+  }
+
+  const Trace& trace_;
+  DataFlow flow_;
+  std::map<std::int64_t, std::int64_t> last_reads_;  // Of buffers: places in the program.
+  std::map<std::int64_t, Replicas> present_;         // By run.
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> merges_;  // Of a replica so far.
+  std::map<std::pair<std::int64_t, std::int64_t>, Steps> rounds_;        // By run and merge.
+  std::map<std::pair<std::int64_t, std::int64_t>, Between> between_;     // The same.
+  std::vector<std::string> texts_;
+};
+
+}  // namespace
+
+std::vector<std::string> remarks_on(const Trace& trace) { return Remarks(trace).take_texts(); }
+
+}  // namespace belfry::tool
