@@ -314,7 +314,8 @@ RunSettings Backend::run_settings() const {
           .records_host_values = options.record && options.digests == Digests::kAll,
           .functions_of = options.functions_of,
           .schedules = state_->schedules,
-          .kernel_failures = state_->shared.kernel_failures.get()};
+          .kernel_failures = state_->shared.kernel_failures.get(),
+          .trace = state_->trace};
 }
 
 const Log& Backend::log() const {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/detail/trace_writer.h"
 #include "belfry/error.h"
 #include "belfry/strategies.h"
 #include "run/processes/group_members.h"
@@ -42,6 +43,9 @@ MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(Backend& backend, Proce
                                "give at least one process a device", site);
   }
   core.join(std::move(members));
+  if (TraceFile* const trace = backend.run_settings().trace) {
+    trace->writer().join(group.rank(), group.size());
+  }
 }
 
 }  // namespace belfry

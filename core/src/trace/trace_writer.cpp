@@ -100,6 +100,16 @@ void TraceWriter::begin(const TraceHeader& header, CallSite site) {
                   json_string(header.options), json_string(options_.program)));
 }
 
+void TraceWriter::join(int process, int processes) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(joined_, true)) return;
+  try {
+    put(fmt::format("{{\"process\":{},\"processes\":{}}}\n", process, processes));
+  } catch (const std::exception&) {
+    broken_ = true;
+  }
+}
+
 void TraceWriter::end(std::string token, std::uint64_t hash) noexcept {
   const std::lock_guard lock(mutex_);
   if (token_) return;

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace belfry::tool {
@@ -50,18 +49,11 @@ TraceJob make_job(std::vector<Trace> traces) {
       traces, [](const Trace& one, const Trace& other) { return one.process < other.process; });
   require_one_job(traces);
   TraceJob job{.processes = std::move(traces)};
-  std::vector<std::tuple<std::size_t, JobStep>> steps;  // The number of meetings before, the step.
   for (std::size_t p = 0; p < job.processes.size(); ++p) {
-    std::size_t meetings = 0;
-    for (std::size_t i = 0; i < job.processes[p].steps.size(); ++i) {
-      const StepKind kind = job.processes[p].steps[i].kind;
-      if (kind == StepKind::kMerge || kind == StepKind::kCall) ++meetings;
-      steps.emplace_back(meetings, JobStep{p, i});
-    }
+    for (std::size_t i = 0; i < job.processes[p].steps.size(); ++i) job.order.push_back({p, i});
   }
-  std::ranges::sort(steps);
-  job.order.reserve(steps.size());
-  for (const auto& [meetings, step] : steps) job.order.push_back(step);
+  std::ranges::sort(job.order, {},
+                    [&](const JobStep& at) { return std::pair(job.step(at).phase, at); });
   return job;
 }
 

@@ -165,6 +165,7 @@ class Reader {
     if (line.has("value_of")) return read_value(line, place);
     if (line.has("agent")) return read_agent(line);
     if (line.has("variable")) return read_variable(line);
+    if (line.has("process")) return read_process(line);
     if (const JsonValue* const verdict = line.object().member("verdict")) {
       if (verdict->kind != JsonValue::Kind::kObject) place.fail("verdict", "expected an object");
       trace_.verdict = *verdict;
@@ -192,10 +193,15 @@ class Reader {
     trace_.backend = line.text("backend");
     trace_.options = line.text("options");
     trace_.program = line.text("program");
-    trace_.process = line.number("process", 0);
-    trace_.processes = line.number("processes", 1);
+    read_process(line);
     trace_.hosts = line.number("hosts", 1);
     trace_.replicas = line.number("replicas", 0);
+  }
+
+  // In the first line, or in a line of its own when the process knows its group.
+  void read_process(const LineMembers& line) {
+    trace_.process = line.number("process", 0);
+    trace_.processes = line.number("processes", 1);
   }
 
   void read_agent(const LineMembers& line) {
@@ -264,6 +270,9 @@ class Reader {
     step.bookkeeping = line.flag("bookkeeping");
     read_failed(step, line, place);
     name_arrivals(step);
+    const bool meets = step.kind == StepKind::kMerge || step.kind == StepKind::kCall;
+    if (meets) phase_ += 2;
+    step.phase = phase_ - (meets ? 1 : 0);
     ++trace_.total;
     if (how_.progress && trace_.total % kBetweenProgress == 0) how_.progress(trace_.total);
     if (!how_.keep || how_.keep(step)) trace_.steps.push_back(std::move(step));
@@ -325,6 +334,7 @@ class Reader {
   Trace trace_;
   std::map<std::string, int, std::less<>> agents_;  // By id.
   std::int64_t next_ = 0;                           // The lowest number for the next step.
+  std::int64_t phase_ = 0;
   bool begun_ = false;
 };
 

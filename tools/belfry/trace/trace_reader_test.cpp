@@ -182,6 +182,16 @@ RC_GTEST_PROP(TraceReader, ReadsAMutatedTraceOrNamesAPlaceInIt, ()) {
   }
 }
 
+TEST(TraceJob, TakesTheProcessOfALaterLine) {
+  const Trace trace = trace_of(R"({"belfry_trace":1,"processes":1,"process":0}
+{"agent":"R0","kind":"replica"}
+{"step":0,"kind":"start","agent":"R0"}
+{"process":2,"processes":3}
+)" + kEndOfTrace);
+  EXPECT_EQ(trace.process, 2);
+  EXPECT_EQ(trace.processes, 3);
+}
+
 TEST(TraceJob, OrdersTheProcessesByTheirMerges) {
   const auto process = [](int number) {
     const std::string id = std::to_string(number);
@@ -198,7 +208,7 @@ TEST(TraceJob, OrdersTheProcessesByTheirMerges) {
   const TraceJob job = make_job({process(1), process(0)});
   std::vector<std::string> order;
   for (const JobStep& at : job.order) order.push_back(job.number_of(at));
-  EXPECT_THAT(order, ElementsAre("0:0", "1:0", "0:1", "0:2", "1:1", "1:2"));
+  EXPECT_THAT(order, ElementsAre("0:0", "1:0", "0:1", "1:1", "0:2", "1:2"));
   EXPECT_THROW(make_job({process(1), process(1)}), UsageError);
   EXPECT_THROW(make_job({process(0), trace_of(begin_of_trace())}), UsageError);
 }

@@ -101,6 +101,8 @@ struct TraceStep {
   bool failed = false;
   std::optional<TraceFailure> failure{};
   bool bookkeeping = false;
+  /// Merges and calls of the group up to here: 2n - 1 for the n-th of them, 2n for steps after it.
+  std::int64_t phase = 0;
 };
 
 /// Whether the step is work of a stream: a kernel, a copy, or a part of a collective.

@@ -80,6 +80,7 @@ class ScheduleSource {
 };
 
 class KernelFailures;
+class TraceFile;
 
 /// A backend's settings for runs, for the sake of tests.
 struct RunSettings {
@@ -95,6 +96,7 @@ struct RunSettings {
   const ScheduleSource* schedules = nullptr;
   /// The exceptions of users' kernels, for the reports of failed runs (SEM-173); may be null.
   const KernelFailures* kernel_failures = nullptr;
+  TraceFile* trace = nullptr;  ///< Of the steps of this process; may be null.
 };
 
 /// How the devices of a backend are connected, with each other and with the host.

@@ -46,6 +46,8 @@ class TraceWriter {
 
   /// Writes the first line. Throws: InvalidArgumentError (kInvalidArgument) at the second call.
   void begin(const TraceHeader& header, CallSite site);
+  /// Writes the rank of the process and the size of its group; the first call counts.
+  void join(int process, int processes) noexcept;
   /// Sets what the last line tells of the schedule; the first call counts.
   void end(std::string token, std::uint64_t hash) noexcept;
 
@@ -80,6 +82,7 @@ class TraceWriter {
   std::unique_ptr<std::FILE, CloseFile> file_;
   std::set<std::string, std::less<>> agents_;
   bool begun_ = false;
+  bool joined_ = false;
   bool broken_ = false;
   std::uint64_t bytes_ = 0;  // Of steps and values.
   std::uint64_t steps_ = 0;
