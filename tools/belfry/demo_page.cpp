@@ -42,7 +42,7 @@ void write_demo_page(const demo::DemoOptions& options, const std::string& page, 
   TraceFile file(trace, {.program = "a step of the demo"});
   train_a_step(options, file);
   file.close();
-  const PageLines lines = write_page({.trace = trace, .page = page});
+  const PageSize lines = write_page({.traces = {trace}, .page = page});
   console.result(fmt::format("page       {}: {} steps of {}", page, lines.steps, trace));
 }
 

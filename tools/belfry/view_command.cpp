@@ -19,9 +19,10 @@ namespace {
 
 ExitCode run(PageOptions options, Console& console) {
   if (options.page.empty()) {
-    options.page = std::filesystem::path(options.trace).replace_extension(".html").string();
+    options.page =
+        std::filesystem::path(options.traces.front()).replace_extension(".html").string();
   }
-  const PageLines lines = write_page(options);
+  const PageSize lines = write_page(options);
   const auto left_out = lines.total - lines.steps;
   console.result(fmt::format("{}: {} of {} steps{}", options.page, lines.steps, lines.total,
                              left_out > 0 ? "; --from STEP shows later ones" : ""));
@@ -41,8 +42,10 @@ std::string complaint_on_step(const std::string& text) {
 void add_view(CLI::App& app, Command& command) {
   const auto options = std::make_shared<PageOptions>();
   CLI::App* sub = app.add_subcommand("view", "Write a trace as a page to step through");
-  sub->add_option("TRACE", options->trace, "The trace")->required();
-  sub->add_option("-o", options->page, "The page (the name of the trace with .html)")
+  sub->add_option("FILE", options->traces, "Traces: one, or one of each process of a job")
+      ->required()
+      ->option_text("...");
+  sub->add_option("-o", options->page, "The page (the name of the first trace with .html)")
       ->option_text("PAGE");
   sub->add_option("--source", options->source_folder,
                   "Show the lines of source that the trace names, from this folder")

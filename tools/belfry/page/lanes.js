@@ -168,7 +168,7 @@ class Lanes {
   drawStep(step) {
     const layout = this.layout, { x, y } = layout.point(step);
     const isChosen = step.place === this.selected;
-    this.number(y, String(step.step));
+    this.number(y, step.label);
     if (isChosen) {
       const height = step.kind === "merge" ? MERGE_ROW : ROW;
       this.svg.prepend(drawn("rect", { x: 0, y: y - ROW / 2, width: layout.width, height,

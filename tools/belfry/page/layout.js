@@ -3,18 +3,10 @@
 
 const ROW = 28, MERGE_ROW = 82, GUTTER = 70;
 // Widths of lanes: of a host, the least, and the least of many replicas.
-const HOST_LANE = 72, LEAST_LANE = 148, NARROW_LANE = 88;
+const HOST_LANE = 84, LEAST_LANE = 148, NARROW_LANE = 88;
 
 // The index of the last of ascending numbers that is at most `wanted`; 0 if there is none.
-function indexAt(numbers, wanted) {
-  let low = 0, high = numbers.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (numbers[middle] <= wanted) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
+const indexAt = (numbers, wanted) => Math.max(lastAt(numbers, wanted), 0);
 
 // Where lanes and rows are, in pixels. A row is a step that is shown.
 class Layout {

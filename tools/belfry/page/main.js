@@ -31,7 +31,7 @@ class Page {
     new Banner(id("banner"), this.trace, this.history, choose).show();
     const sources = JSON.parse(id("sources").textContent);
     this.panel = new Panel(id("panel"), this.trace, this.history, this.words, sources, choose);
-    this.table = new StepTable(id("table"), this.trace, this.layout, this.words, choose);
+    this.table = new StepTable(id("table"), this.trace, this.layout, choose);
     this.lanes = new Lanes(id("lanes"), this.trace, this.history, this.layout, this.words, choose);
     this.listen();
     this.describeKeys();
@@ -73,13 +73,13 @@ class Page {
   }
 
   followHash() {
-    const wanted = /step=(\d+)/.exec(location.hash);
-    this.reveal(this.trace.places.get(Number(wanted?.[1])) ?? this.firstPlace());
+    const wanted = /step=([\d:]+)/.exec(location.hash);
+    this.reveal(this.trace.places.get(wanted?.[1]) ?? this.firstPlace());
   }
 
-  // Of a trace with a failure the last step, else the begin of the first run.
+  // After a failure the last step, else the begin of the first run.
   firstPlace() {
-    if (this.trace.failure) return this.layout.places.at(-1) ?? -1;
+    if (this.trace.steps.some((step) => step.failed)) return this.layout.places.at(-1) ?? -1;
     return this.trace.steps.findIndex((step) => step.kind === "run_begin");
   }
 
@@ -102,15 +102,14 @@ class Page {
     this.lanes.select(shown);
     this.panel.show(this.step);
     this.table.show(this.step);
-    const last = this.trace.steps[this.trace.steps.length - 1].step;
-    const text = `step ${this.step.step.toLocaleString("en")} of ${last.toLocaleString("en")}`;
+    const text = `step ${this.step.label} of ${this.trace.steps.at(-1).label}`;
     id("position").textContent = text;
     id("slider").value = this.layout.rowOf(shown);
     id("slider").setAttribute("aria-valuetext", text);
-    id("said").textContent = `${text}. ${this.words.full(this.step)}`;
+    id("said").textContent = `${text}. ${this.step.words}`;
     clearTimeout(this.hashTimer);
     this.hashTimer = setTimeout(
-        () => history.replaceState(null, "", `#step=${this.step.step}`), 300);
+        () => history.replaceState(null, "", `#step=${this.step.label}`), 300);
   }
 
   move(by) {

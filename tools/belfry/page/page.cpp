@@ -6,11 +6,15 @@
 #include "belfry/error.h"
 #include "exit_code.h"
 #include "page/source_lines.h"
-#include "trace/trace_reader.h"
+#include "trace/trace_job.h"
 
 #include <fmt/format.h>
 
 #include <fstream>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace belfry::tool {
 namespace {
@@ -35,24 +39,44 @@ void write(std::ostream& out, const std::string& packed, const std::string& sour
 
 }  // namespace
 
-PageLines write_page(const PageOptions& options) {
-  std::ifstream trace = open_trace(options.trace);
-  require_other_file(options.trace, options.page);
-  PageLines lines = read_page_lines(trace, options.trace, options.bounds);
-  if (options.bounds.from > 0 && lines.steps == 0) {
+PageSize write_page(const PageOptions& options) {
+  PageBounds share = options.bounds;
+  share.steps /= static_cast<std::int64_t>(options.traces.size());
+  share.packed_bytes /= options.traces.size();
+  std::map<std::int64_t, std::string> packed;  // By process.
+  std::vector<Trace> traces;
+  for (const std::string& path : options.traces) {
+    std::ifstream file = open_trace(path);
+    require_other_file(path, options.page);
+    PageLines lines = read_page_lines(file, path, share);
+    packed[lines.trace.process] = std::move(lines.packed);
+    traces.push_back(std::move(lines.trace));
+  }
+  const TraceJob job = make_job(std::move(traces));
+  PageSize size;
+  std::set<std::string> places;
+  for (const Trace& trace : job.processes) {
+    size.steps += static_cast<std::int64_t>(trace.steps.size());
+    size.total += trace.total;
+    for (const TraceStep& step : trace.steps) places.insert(step.line);
+  }
+  if (options.bounds.from > 0 && size.steps == 0) {
     throw UsageError(ErrorCode::kInvalidArgument,
                      fmt::format("no step {} in {}, which has {} {}", options.bounds.from,
-                                 options.trace, lines.total, lines.total == 1 ? "step" : "steps"),
+                                 options.traces.front(), job.processes.front().total,
+                                 job.processes.front().total == 1 ? "step" : "steps"),
                      "steps are numbered from 0");
   }
-  const std::string sources = source_lines_json(lines.places, options.source_folder);
+  std::string all;
+  for (const auto& [process, lines] : packed) all += lines;
+  const std::string sources = source_lines_json(places, options.source_folder);
   std::ofstream page(options.page, std::ios::binary);
-  write(page, lines.packed, sources);
+  write(page, all + packed_words(job), sources);
   if (!page.flush()) {
     throw InvalidArgumentError(ErrorCode::kFile, options.page + " cannot be written",
                                "give the name of a page in a folder with room with -o");
   }
-  return lines;
+  return size;
 }
 
 }  // namespace belfry::tool

@@ -44,8 +44,9 @@ std::string unpacked(const std::string& packed) {
 }
 
 std::string step(int number) {
-  return R"({"step":)" + std::to_string(number) + R"(,"kind":"start","agent":"R0","line":"a.cpp:)" +
-         std::to_string(number + 1) + "\"}";
+  return R"({"step":)" + std::to_string(number) +
+         R"(,"kind":"resume","agent":"R0","line":"a.cpp:)" + std::to_string(number + 1) +
+         R"(","gets":[{}]})";
 }
 
 std::string value_of(int number) {
@@ -79,8 +80,9 @@ class Folder : public ::testing::Test {
   }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   std::string page_of(const std::string& trace, const std::string& sources = "") const {
-    write_page(
-        {.trace = write("run.jsonl", trace), .page = path("run.html"), .source_folder = sources});
+    write_page({.traces = {write("run.jsonl", trace)},
+                .page = path("run.html"),
+                .source_folder = sources});
     std::ostringstream text;
     text << std::ifstream(path("run.html")).rdbuf();
     return text.str();
@@ -121,10 +123,11 @@ TEST(PageLines, CutsStepsAndTheirValues) {
   const PageLines lines = read(text, {.from = 1, .steps = 2});
   EXPECT_EQ(unpacked(lines.packed), joined({kFirst, step(1), step(2), value_of(1), kEnd,
                                             R"({"page":{"left_out":2,"total":4,"notes":[]}})"}));
-  EXPECT_EQ(lines.places, (std::set<std::string>{"a.cpp:2", "a.cpp:3"}));
+  ASSERT_EQ(lines.trace.steps.size(), 2u);
+  EXPECT_EQ(lines.trace.steps[1].line, "a.cpp:3");
   const PageLines few = read(text, {.packed_bytes = kFirst.size() + 2});
-  EXPECT_EQ(few.steps, 1);
-  EXPECT_EQ(few.total, 4);
+  EXPECT_EQ(few.trace.steps.size(), 1u);
+  EXPECT_EQ(few.trace.total, 4);
 }
 
 TEST(PageLines, HaveTheNotesOfTheReader) {
@@ -178,15 +181,15 @@ TEST_F(Page, KeepsNamesOutOfTheHtml) {
 }
 
 TEST_F(Page, NamesTheFileThatFails) {
-  EXPECT_THROW(write_page({.trace = path("none"), .page = path("run.html")}), UnreadableFile);
-  EXPECT_THROW(write_page({.trace = path("src"), .page = path("run.html")}), UnreadableFile);
+  EXPECT_THROW(write_page({.traces = {path("none")}, .page = path("run.html")}), UnreadableFile);
+  EXPECT_THROW(write_page({.traces = {path("src")}, .page = path("run.html")}), UnreadableFile);
   const std::string trace = write("run.jsonl", joined({kFirst, kEnd}));
-  EXPECT_THROW(write_page({.trace = trace, .page = trace}), InvalidArgumentError);
-  EXPECT_THROW(write_page({.trace = trace, .page = path("no/run.html")}), InvalidArgumentError);
-  EXPECT_THROW(write_page({.trace = trace, .page = path("run.html"), .bounds = {.from = 1}}),
+  EXPECT_THROW(write_page({.traces = {trace}, .page = trace}), InvalidArgumentError);
+  EXPECT_THROW(write_page({.traces = {trace}, .page = path("no/run.html")}), InvalidArgumentError);
+  EXPECT_THROW(write_page({.traces = {trace}, .page = path("run.html"), .bounds = {.from = 1}}),
                UsageError);
   const std::string word = write("word.jsonl", "word");
-  EXPECT_THROW(write_page({.trace = word, .page = path("run.html")}), InvalidArgumentError);
+  EXPECT_THROW(write_page({.traces = {word}, .page = path("run.html")}), InvalidArgumentError);
 }
 
 }  // namespace

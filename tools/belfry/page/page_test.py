@@ -41,10 +41,13 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.browser.complaints, [])
 
     def open(self, name, trace, anchor="", view=(), **how):
-        """Writes a trace and its page, and opens the page. Returns the seconds."""
+        """Writes a trace, or those of a job, and the page, and opens it. Returns the seconds."""
         self.path = FOLDER / f"{name}.html"
-        (FOLDER / f"{name}.jsonl").write_text(trace)
-        said = subprocess.run([BELFRY, "view", FOLDER / f"{name}.jsonl", "-o", self.path, *view],
+        files = []
+        for i, text in enumerate([trace] if isinstance(trace, str) else trace):
+            files.append(FOLDER / f"{name}.{i}.jsonl")
+            files[-1].write_text(text)
+        said = subprocess.run([BELFRY, "view", *files, "-o", self.path, *view],
                               capture_output=True, text=True, check=True)
         self.said = said.stdout
         seconds = self.browser.open(self.path, anchor, **how)
@@ -87,7 +90,8 @@ class Shows(PageTest):
         self.open("state", Sample().run(2), "#step=33")
         panel = self.text("#panel")
         # The weight is 1 less an eighth of 0.375, and less an eighth of 0.375 again.
-        self.assertIn("Replica 0 writes weight = [0.9063, 0.9531].", panel)
+        self.assertIn("Replica 0 writes weight at train.cpp:14: [0.953125, 0.984375] becomes "
+                      "[0.90625, 0.953125], version 3", panel)
         self.assertEqual(self.texts(".variable.changed mark"), ["[0.9063, 0.9531]"])
         self.assertIn("was [0.9531, 0.9844]", self.text(".variable.changed"))
         self.assertIn("replica 1\t[0.9531, 0.9844]", self.text(".variable.changed"))
@@ -115,10 +119,10 @@ class Shows(PageTest):
         sample = Sample(program="stuck")
         sample.add(failure=FAILURE)
         self.open("error", sample.run(3, stuck=2))
-        self.assertEqual(self.text("h1"), f"Error BF-010 {FAILURE['text']}")
-        self.assertEqual(self.texts("#banner .bad p"), [
-            "replica 0 at train.cpp:13: waits", "replica 1 at train.cpp:8: returned",
-            "Hint: take merges out of branches"])
+        self.assertEqual(self.text("h1"), f"BF-010 {FAILURE['text']}")
+        self.assertEqual(self.text("#banner .bad pre").split("\n")[:3], [
+            "  replica 0  train.cpp:13  waits", "  replica 1  train.cpp:8  returned",
+            "  hint: take merges out of branches"])
         self.assertEqual(self.at(), "step 23 of 23")  # The last step of the run.
         self.assertIn("replica 0\twaits for merge 2", self.text("#panel"))
         self.assertIn("replica 1\thas ended", self.text("#panel"))
@@ -150,6 +154,26 @@ class Shows(PageTest):
         self.assertIn("is cancelled", self.texts("#lanes .text.bad"))
         self.assertEqual(self.count("line.wait"), 1)  # From the arrival to the exception.
 
+    def test_the_processes_of_a_job(self):
+        # Process 1 has a merge more.
+        traces = [Sample(1, process=i, processes=2).run(1 + i) for i in (1, 0)]
+        self.open("job", traces, "#step=1:3")
+        self.assertEqual(self.texts(".title"), [
+            name for i in (0, 1) for name in (
+                f"process {i}", f"replica 0 of process {i}",
+                f"compute of replica 0 of process {i}",
+                f"communication of replica 0 of process {i}")])
+        self.assertEqual(self.texts(".text.merge"), [
+            "merge 1: all_reduce (sum)", "merge 1: all_reduce (sum)", "merge 2: all_reduce (sum)"])
+        # The steps before the merges, process after process, and then the merges.
+        numbers = [text for text in self.texts(".text.number") if ":" in text]
+        self.assertEqual(numbers[:11], ["0:0", "0:1", "0:2", "0:3", "1:0", "1:1", "1:2", "1:3",
+                                        "0:4", "1:4", "0:5"])
+        self.assertIn("2 replicas · 2 processes", self.text("#banner"))
+        self.assertIn("eplica 0 of process 1 arrives at merge 1", self.text("#panel"))
+        self.browser.press("n", "n")
+        self.assertRegex(self.at(), "^step 1:4 of ")
+
     def test_a_trace_that_stops(self):
         trace = Sample().run(1)
         self.open("stops", trace[:trace.index('{"end"') - 30])
@@ -165,7 +189,7 @@ class Steps(PageTest):
                              (["ArrowRight"], 39), (["ArrowLeft"], 0), (["PageDown"], 21)):
             self.browser.press(*keys)
             self.assertEqual(self.at(), f"step {wanted} of 39", keys)
-        self.assertIn("step 21 of 39. replica 0 brings", self.text("#said"))
+        self.assertIn("step 21 of 39. replica 0 arrives at merge 2", self.text("#said"))
         self.browser.press("b", "k", "k")
         self.assertEqual(self.at(), "step 19 of 39")  # Bookkeeping is shown.
         self.browser.press("s")
@@ -185,7 +209,8 @@ class Steps(PageTest):
         self.browser.press("t", "n")
         self.picture("table")
         self.assertEqual(self.browser.value("document.activeElement.id"), "table")
-        self.assertIn("merge 1 begins", self.text("#table [aria-current=true]"))
+        self.assertIn("merge 1, all_reduce (sum) at train.cpp:13, is done once",
+                      self.text("#table [aria-current=true]"))
         roles = {node["role"]["value"]
                  for node in self.browser.call("Accessibility.getFullAXTree")["nodes"]}
         self.assertLessEqual({"banner", "navigation", "main", "complementary", "table", "status",
@@ -206,9 +231,9 @@ class Fits(PageTest):
                       "out.", self.text("#banner"))
         self.assertLess(self.count("*"), 3000)
         self.browser.press("j", "End")
-        self.assertEqual(self.at(), "step 49,998 of 49,999")  # The last is bookkeeping.
+        self.assertEqual(self.at(), "step 49998 of 49999")  # The last is bookkeeping.
         self.open("later", trace, view=["--from", "50000"])
-        self.assertEqual(self.at(), f"step 50,000 of {total - 1:,}")
+        self.assertEqual(self.at(), f"step 50000 of {total - 1}")
 
     def test_dark_and_narrow(self):
         ground = "getComputedStyle(document.body).backgroundColor"

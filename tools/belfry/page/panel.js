@@ -20,13 +20,13 @@ class Panel {
   }
 
   about(step) {
-    const about = element("section", {}, element("h2", {}, `Step ${step.step.toLocaleString("en")}`),
-                          element("p", { class: "sentence" }, this.words.full(step)));
+    const about = element("section", {}, element("h2", {}, `Step ${step.label}`),
+                          element("p", { class: "sentence" }, step.words));
     for (const [name, list] of [["brings", step.brings], ["gets", step.gets], ["reads", step.reads],
                                 ["writes", step.writes]]) {
       for (const value of list ?? []) {
-        const later = value.known > step.place
-            ? `, computed by step ${this.trace.steps[value.known].step}` : "";
+        const later = value.known?.place > step.place
+            ? `, computed by step ${value.known.label}` : "";
         about.append(element("p", { class: "value" }, `${name} ${valueText(value, false)}${later}`));
       }
     }
@@ -103,7 +103,7 @@ class Panel {
       const { now, before } = this.history.copyAt(writes, step.place);
       if (!now) continue;
       const changed = now.place === step.place;
-      const pending = now.value.known > step.place;
+      const pending = now.value.known?.place > step.place;
       const isKnown = now.value.first || now.value.text;
       const text = pending ? "not computed yet"
           : isKnown ? valueText(now.value) : `written ${count(now.version ?? 1, "time")}`;

@@ -12,11 +12,11 @@ class Sample:
     weight    The name of the mirrored variable.
     """
 
-    def __init__(self, replicas=2, weight="weight", program="training", hosts=1):
+    def __init__(self, replicas=2, weight="weight", program="training", process=0, processes=1):
         self.lines, self.steps, self.items, self.version = [], 0, {}, 1
         self.replicas, self.weight = replicas, weight
-        self.add(belfry_trace=1, backend="sim", process=0, processes=1, hosts=hosts,
-                 replicas=replicas, devices=replicas, values=True, program=program,
+        self.add(belfry_trace=1, backend="sim", process=process, processes=processes,
+                 hosts=1, replicas=replicas, devices=replicas, values=True, program=program,
                  options=f"{{.devices = {replicas}, .seed = 1}}")
         self.add(agent="H0", kind="host", index=0, host=0, name="host")
         for i in range(replicas):

@@ -5,8 +5,8 @@ const WINDOW = 100;  // Rows that exist at once.
 
 // The steps as a table, for screen readers: the rows around the selected step.
 class StepTable {
-  constructor(box, trace, layout, words, choose) {
-    Object.assign(this, { trace, layout, words, choose });
+  constructor(box, trace, layout, choose) {
+    Object.assign(this, { trace, layout, choose });
     this.body = element("tbody");
     const head = element("tr", { "aria-rowindex": 1 });
     for (const title of ["Step", "What happens", "Waited for", "Source"]) {
@@ -28,11 +28,11 @@ class StepTable {
   }
 
   row(step, index, isChosen) {
-    const waited = step.after.map((place) => this.trace.steps[place].step).join(", ");
-    const cells = [this.words.full(step), waited, step.line ?? ""];
+    const waited = step.after.map((place) => this.trace.steps[place].label).join(", ");
+    const cells = [step.words, waited, step.line ?? ""];
     return element("tr", { "aria-rowindex": index, "aria-current": isChosen ? "true" : null,
                                  onclick: () => this.choose(step.place) },
-                         element("th", { scope: "row" }, String(step.step)),
+                         element("th", { scope: "row" }, step.label),
                          ...cells.map((text) => element("td", {}, text)));
   }
 }

@@ -36,64 +36,113 @@ function byLane(a, b) {
       a.index - b.index;
 }
 
-// The lines of a trace. A step has a `place`, its index in `steps`; its number is `step`.
+// The lines of a trace, or of the traces of a job, which follow each other. A step has a `place`, its
+// index in `steps`, and a `label`: its number, in a job PROCESS:STEP.
 class Trace {
   constructor(text) {
-    this.header = {};
+    this.files = [];   // {process, header, verdict, end, page} of each trace.
     this.agents = new Map();
     this.variables = new Map();
     this.steps = [];
-    this.failure = null;
-    this.verdict = null;
-    this.end = null;
-    this.page = {};    // What `belfry view` says about the lines that it left out.
-    this.places = new Map();
+    this.places = new Map();  // By label.
     for (const line of text.split("\n")) {
       if (line !== "") this.read(line);
     }
+    this.isJob = this.files.length > 1;
+    if (this.isJob) this.nameProcesses();
     this.agents = new Map([...this.agents].sort(([, a], [, b]) => byLane(a, b)));
+    this.steps.forEach((step, place) => this.name(step, place));
     for (const step of this.steps) {
-      step.after = (step.after ?? []).map((n) => this.places.get(n)).filter((p) => p !== undefined);
+      step.after = (step.after ?? []).map((n) => this.places.get(this.labelOf(step.file, n)))
+                       .filter((p) => p !== undefined);
     }
-    if (!this.failure) this.failure = this.failureOfRun();
+  }
+
+  get header() {
+    return this.files[0].header;
   }
 
   read(line) {
-    const read = JSON.parse(line);
-    if ("step" in read) this.addStep(read);
-    else if ("value_of" in read) this.addValue(read);
-    else if ("agent" in read) this.agents.set(read.agent, { ...read, id: read.agent });
-    else if ("variable" in read) this.variables.set(read.variable, read);
-    else if ("belfry_trace" in read) this.header = read;
-    else if ("failure" in read) this.failure = read.failure;
-    else if ("verdict" in read) this.verdict = read.verdict;
-    else if ("page" in read) this.page = read.page;
-    else if ("end" in read) this.end = read;
+    const read = JSON.parse(line), file = this.files.at(-1);
+    if ("step" in read) this.addStep(read, file);
+    else if ("value_of" in read) this.addValue(read, file);
+    else if ("agent" in read) this.addAgent(read, file);
+    else if ("variable" in read) this.addVariable(read, file);
+    else if ("belfry_trace" in read) this.addFile(read);
+    else if ("process" in read) file.process = read.process;
+    else if ("end" in read) file.end = read;
+    else if ("words" in read) this.tell(read);
+    else if ("verdict" in read) file.verdict = read.verdict;
+    else if ("page" in read) file.page = read.page;
   }
 
-  addStep(step) {
-    step.place = this.steps.length;
-    if (!this.agents.has(step.agent)) {
-      const unknown = { id: step.agent, name: String(step.agent), kind: "host", index: 0, host: 0 };
-      this.agents.set(step.agent, unknown);
+  addFile(header) {
+    const prefix = this.files.length ? `${this.files.length}:` : "";  // Of ids.
+    this.files.push({ header, prefix, process: header.process ?? 0, page: {}, steps: new Map(),
+                      variables: new Map() });
+  }
+
+  addAgent(read, file) {
+    const id = file.prefix + read.agent;
+    this.agents.set(id, { ...read, id, file });
+  }
+
+  // Processes of a job make the same variables.
+  addVariable(read, file) {
+    const known = this.variables.get(read.variable);
+    const key = known && known.name !== read.name ? file.prefix + read.variable : read.variable;
+    file.variables.set(read.variable, key);
+    this.variables.set(key, read);
+  }
+
+  addStep(step, file) {
+    step.file = file;
+    for (const member of ["agent", "stream", "for"]) {
+      if (step[member] !== undefined) step[member] = file.prefix + step[member];
     }
-    this.places.set(step.step, step.place);
+    if (step.variable !== undefined) {
+      step.variable = file.variables.get(step.variable) ?? step.variable;
+    }
+    if (!this.agents.has(step.agent)) {
+      this.addAgent({ agent: step.agent.slice(file.prefix.length), name: step.agent, kind: "host",
+                      index: 0, host: 0 }, file);
+    }
+    file.steps.set(step.step, step);
     this.steps.push(step);
   }
 
   // A value that became known after the line of its step.
-  addValue(line) {
-    const step = this.steps[this.places.get(line.value_of)];
-    const value = step?.[line.list]?.[line.index];
+  addValue(line, file) {
+    const value = file.steps.get(line.value_of)?.[line.list]?.[line.index];
     if (!value) return;
     Object.assign(value, { first: line.first, digest: line.digest });
-    value.known = this.steps.length - 1;
+    value.known = this.steps.at(-1);
   }
 
-  failureOfRun() {
-    const failed = this.steps.find((step) => step.kind === "run_end" && step.failed);
-    if (!failed) return null;
-    return typeof failed.failed === "object" ? failed.failed : { text: "a run failed" };
+  nameProcesses() {
+    for (const agent of this.agents.values()) {
+      agent.host = agent.file.process;
+      agent.name = agent.kind === "host" ? `process ${agent.host}`
+                                         : `${agent.name} of process ${agent.host}`;
+    }
+  }
+
+  // Failures, and of all files the order of the steps, with their words.
+  tell({ order, words, failures }) {
+    this.failures = failures;
+    const next = this.files.map((file) => file.steps.values());
+    this.steps = order.map((file) => next[file].next().value);
+    this.steps.forEach((step, place) => { step.words = words[place]; });
+  }
+
+  labelOf(file, number) {
+    return this.isJob ? `${file.process}:${number}` : String(number);
+  }
+
+  name(step, place) {
+    step.place = place;
+    step.label = this.labelOf(step.file, step.step);
+    this.places.set(step.label, place);
   }
 
   agentOf(step) {

@@ -52,7 +52,7 @@ function valuesText(values, short = true) {
 
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
-// Says what steps do: a few words for a lane, a sentence for the panel.
+// Says what steps do in a few words. The sentences of steps come from `belfry explain`.
 class Words {
   constructor(trace) {
     this.trace = trace;
@@ -61,7 +61,7 @@ class Words {
   // A step in a list.
   listed(step) {
     const isNamed = step.kind === "merge" || step.kind.startsWith("run_");
-    return `step ${step.step}: ${isNamed ? "" : `${this.who(step)} `}${this.brief(step)}`;
+    return `step ${step.label}: ${isNamed ? "" : `${this.who(step)} `}${this.brief(step)}`;
   }
 
   // What a step is about: the name with the reduction.
@@ -124,40 +124,5 @@ class Words {
       case "call": return `calls ${name}`;
       default: return `${String(step.kind).replaceAll("_", " ")} ${name}`.trim();
     }
-  }
-
-  // A sentence.
-  full(step) {
-    const who = this.who(step), name = this.subject(step);
-    switch (step.kind) {
-      case "run_begin":
-        return `Run ${step.run} begins on ${count(step.replicas ?? 0, "replica")}.`;
-      case "run_end":
-        return `Run ${step.run} ${this.ending(step)}.`;
-      case "arrive": {
-        const brought = valuesText(step.brings) || "no value";
-        const about = step.merge.name ? `, ${step.merge.name},` : "";
-        return `${who} brings ${brought} to ${step.merge.title}${about} and waits there.`;
-      }
-      case "merge":
-        return `${step.merge.title} begins, ${name}: ` +
-            `${count(step.merge.arrivals.length, "replica")} arrived.`;
-      case "resume":
-        return `${who} goes on after ${step.merge?.title ?? name}` +
-            (step.gets?.length ? ` with ${valuesText(step.gets)}.` : ".");
-      case "enqueue":
-        return `${who} enqueues ${name} on ${this.stream(step)}, and does not wait for it.`;
-      case "collective":
-        return `${who} runs its part of ${name} of ${count(step.members ?? 0, "member")}` +
-            `${this.operands(step)}.`;
-      case "execute": return `${who} runs ${name}${this.operands(step)}.`;
-      default: return `${who} ${this.brief(step)}.`;
-    }
-  }
-
-  operands(step) {
-    const reads = valuesText(step.reads), writes = valuesText(step.writes);
-    if (!reads) return writes ? `, which gives ${writes}` : "";
-    return writes ? `: from ${reads} it makes ${writes}` : `, reading ${reads}`;
   }
 }
