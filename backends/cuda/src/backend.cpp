@@ -259,7 +259,8 @@ const Connections& Backend::connections() const { return parts_->connections; }
 RunSettings Backend::run_settings() const {
   return {.verifies_mirrored = parts_->shared->options.verify_mirrored,
           .kernel_failures = parts_->shared->kernel_failures.get(),
-          .trace = parts_->shared->options.trace};
+          .trace = parts_->shared->options.trace,
+          .variable_tap = parts_->trace ? &*parts_->trace : nullptr};
 }
 
 int Backend::gpu(int index) const {

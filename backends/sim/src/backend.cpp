@@ -315,7 +315,8 @@ RunSettings Backend::run_settings() const {
           .functions_of = options.functions_of,
           .schedules = state_->schedules,
           .kernel_failures = state_->shared.kernel_failures.get(),
-          .trace = state_->trace};
+          .trace = state_->trace,
+          .variable_tap = state_->trace_observer ? &*state_->observing_sink : nullptr};
 }
 
 const Log& Backend::log() const {

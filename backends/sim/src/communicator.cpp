@@ -103,6 +103,7 @@ void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> pa
       add({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, command);
     }
     command.alike = true;
+    command.op = op;
     command.run = Reductions{op, parts.front().input.dtype, count};
   }
   require_own_streams(collectives.front(), commands.front().name);

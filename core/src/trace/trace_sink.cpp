@@ -29,6 +29,28 @@ void TraceSink::on_operation(const Operation& operation) {
   if (next_ != nullptr) next_->on_operation(operation);
 }
 
+void TraceSink::made(const std::shared_ptr<const VariableView>& variable) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    recorder_.variables().made(variable, actor_here());
+  } catch (const std::bad_alloc&) {  // The step is missing.
+  }
+}
+
+void TraceSink::changed(const VariableView& variable) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    recorder_.variables().changed(variable, actor_here());
+  } catch (const std::bad_alloc&) {  // The step is missing.
+  }
+}
+
+TraceActor TraceSink::actor_here() const {
+  const AgentId agent = agent_here();
+  const bool is_outside = agent.kind == AgentId::Kind::kHost || open_.empty();
+  return {agent, is_outside ? 0 : open_.back().number};
+}
+
 // Runs nest: the run is the innermost one with the ordinal. The start of a replica tells none.
 TraceActor TraceSink::actor_of(const Operation& operation) const {
   const auto own = std::find_if(open_.rbegin(), open_.rend(),

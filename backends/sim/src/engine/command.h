@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/sim/observer.h"
 #include "engine/allocation.h"
 
@@ -11,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -74,6 +76,7 @@ struct Command {
   /// Of a collective: whether every device gets the same bytes, in the order of `writes`. One
   /// digest then stands for all devices.
   bool alike = false;
+  std::optional<ReduceOp> op{};                   ///< Of a reduction; for a trace.
   std::vector<std::shared_ptr<const void>> held;  ///< Objects that live as long as the command.
   CallSite site{};
   int replica = -1;  ///< The replica that has enqueued the command; -1 outside replicas.

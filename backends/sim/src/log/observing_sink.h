@@ -6,13 +6,15 @@
 #include "engine/watch.h"
 #include "trace/trace_observer.h"
 
+#include <memory>
+
 namespace belfry::sim {
 
 /// Tells an observer of the operations of replicas and merges, and hands every operation on to
 /// `log`, which may be null. Announcements of the engine, and of the begin and end of a run, are
 /// left out: the engine and WatchedExecutor tell the observer themselves, with more. A trace hears
-/// of the begin and end of a run here.
-class ObservingSink final : public OperationSink {
+/// of the begin and end of a run, and of the values of variables, here.
+class ObservingSink final : public OperationSink, public belfry::detail::VariableTap {
  public:
   /// `trace` may be null.
   ObservingSink(engine::Watch& watch, OperationSink* log, TraceObserver* trace)
@@ -31,6 +33,12 @@ class ObservingSink final : public OperationSink {
     seen.site = operation.site;
     seen.operation = &operation;
     watch_.tell(seen);
+  }
+  void made(const std::shared_ptr<const belfry::detail::VariableView>& variable) noexcept override {
+    trace_->made(variable, watch_.actor());
+  }
+  void changed(const belfry::detail::VariableView& variable) noexcept override {
+    trace_->changed(variable, watch_.actor());
   }
 
  private:

@@ -6,6 +6,8 @@
 #include "engine/command_queue.h"
 #include "stream_numbers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 
@@ -34,14 +36,17 @@ std::vector<TracedValue> of_device(int device, const std::vector<engine::Access>
 
 }  // namespace
 
-void TraceObserver::observe(const Observation& seen) {
-  {
-    const std::lock_guard lock(mutex_);
-    try {
-      record(seen);
-    } catch (const std::bad_alloc&) {  // The step is missing.
-    }
+template <class Write>
+void TraceObserver::locked(const Write& write) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    write();
+  } catch (const std::bad_alloc&) {
   }
+}
+
+void TraceObserver::observe(const Observation& seen) {
+  locked([&] { record(seen); });
   if (next_ != nullptr) next_->observe(seen);
 }
 
@@ -117,6 +122,13 @@ std::string TraceObserver::stream_id(std::int32_t number) {
   return recorder_.writer().agent(recorder_.host(), agent, stream);
 }
 
+// `event 2 of R1 of run 2`, and on a host of a cluster `event 2 of H1.R1 of run 2`.
+std::string TraceObserver::event_text(const EventName& event) {
+  const std::string text =
+      fmt::format("event {} of {}", event.number, recorder_.agent(event.maker.agent));
+  return event.maker.run == 0 ? text : fmt::format("{} of run {}", text, event.maker.run);
+}
+
 void TraceObserver::submit(const Observation& seen) {
   memory_.submitted(seen.footprints);
   for (const StreamItem& item : seen.items) {
@@ -133,7 +145,7 @@ void TraceObserver::queue_record(const Observation& seen) {
   recorded_[{seen.event, seen.record}] = item.stream;
   TraceStep step = step_of("record", seen);
   step.text("stream", stream_id(item.stream)).number("item", item.item);
-  step.text("event", to_string(seen.event)).number("record", seen.record);
+  step.text("event", event_text(seen.event)).number("record", seen.record);
   recorder_.writer().step(step.json("bookkeeping", "true"));
 }
 
@@ -142,7 +154,7 @@ void TraceObserver::queue_wait(const Observation& seen) {
   const StreamItem& item = seen.items.front();
   TraceStep step = step_of("wait", seen);
   step.text("stream", stream_id(item.stream)).number("item", item.item);
-  step.text("event", to_string(seen.event)).number("record", seen.record);
+  step.text("event", event_text(seen.event)).number("record", seen.record);
   const auto recorded = recorded_.find({seen.event, seen.record});
   if (recorded != recorded_.end()) {
     step.text("for", stream_id(recorded->second));
@@ -165,7 +177,7 @@ void TraceObserver::host_waited(const Observation& seen) {
     before.assign(stream.passed.begin(), stream.passed.end());
     if (stream.last) before.push_back(*stream.last);
   } else {
-    step.text("event", to_string(seen.event)).number("record", seen.record);
+    step.text("event", event_text(seen.event)).number("record", seen.record);
     const auto reached = reached_.find({seen.event, seen.record});
     if (reached != reached_.end()) before.push_back(reached->second);
   }
@@ -177,53 +189,49 @@ void TraceObserver::host_waited(const Observation& seen) {
 }
 
 void TraceObserver::works_on(const BufferView& view) {
-  const std::lock_guard lock(mutex_);
-  try {
-    memory_.works_on(view);
-  } catch (const std::bad_alloc&) {  // The type is not known.
-  }
+  locked([&] { memory_.works_on(view); });
 }
 
 void TraceObserver::begins(const engine::Command& command) {
-  const std::lock_guard lock(mutex_);
-  try {
-    reads_ = memory_.values_of(command.reads);
-  } catch (const std::bad_alloc&) {
+  locked([&] {
     reads_.clear();
-  }
+    reads_ = memory_.values_of(command.reads);
+  });
 }
 
 void TraceObserver::ended(const engine::Command& command,
                           std::span<engine::CommandQueue* const> queues, bool failed) {
-  const std::lock_guard lock(mutex_);
-  try {
-    const bool is_collective = queues.front()->head().kind == engine::QueueItem::Kind::kCollective;
-    const auto values = memory_.values_of(command.writes);
-    Steps done;
-    for (const engine::CommandQueue* const queue : queues) {
-      Stream& stream = streams_[queue->number()];
-      TraceStep step(is_collective ? "collective" : "execute", stream_id(queue->number()));
-      step.text("name", command.name).number("item", queue->done() + 1);
-      if (is_collective) step.number("members", queues.size());
-      step.line(command.site).after(waits_of(*queue, queues));
-      if (failed) {
-        step.json("failed", "true");
-      } else {
-        const int device = is_collective ? queue->device() : kAnyDevice;
-        step.values("reads", of_device(device, command.reads, reads_));
-        step.values("writes", of_device(device, command.writes, values));
-      }
-      if (const auto number = recorder_.writer().step(step)) done.push_back(*number);
-      stream.enqueued.erase(queue->done() + 1);
+  locked([&] { write_work(command, queues, failed); });
+}
+
+void TraceObserver::write_work(const engine::Command& command,
+                               std::span<engine::CommandQueue* const> queues, bool failed) {
+  const bool is_collective = queues.front()->head().kind == engine::QueueItem::Kind::kCollective;
+  const auto values = memory_.values_of(command.writes);
+  Steps done;
+  for (const engine::CommandQueue* const queue : queues) {
+    Stream& stream = streams_[queue->number()];
+    TraceStep step(is_collective ? "collective" : "execute", stream_id(queue->number()));
+    step.text("name", command.name).number("item", queue->done() + 1);
+    if (command.op) step.text("op", to_string(*command.op));
+    if (is_collective) step.number("members", queues.size());
+    step.line(command.site).after(waits_of(*queue, queues));
+    if (failed) {
+      step.json("failed", "true");
+    } else {
+      const int device = is_collective ? queue->device() : kAnyDevice;
+      step.values("reads", of_device(device, command.reads, reads_));
+      step.values("writes", of_device(device, command.writes, values));
     }
-    for (std::size_t i = 0; i < done.size(); ++i) {
-      Stream& stream = streams_[queues[i]->number()];
-      stream.last = done[i];
-      stream.passed.clear();
-    }
-    memory_.written(command, failed);
-  } catch (const std::bad_alloc&) {  // The step is missing.
+    if (const auto number = recorder_.writer().step(step)) done.push_back(*number);
+    stream.enqueued.erase(queue->done() + 1);
   }
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    Stream& stream = streams_[queues[i]->number()];
+    stream.last = done[i];
+    stream.passed.clear();
+  }
+  memory_.written(command, failed);
 }
 
 TraceObserver::Steps TraceObserver::waits_of(const engine::CommandQueue& queue,
@@ -241,11 +249,17 @@ TraceObserver::Steps TraceObserver::waits_of(const engine::CommandQueue& queue,
 }
 
 void TraceObserver::run(const Operation& operation, const Actor& actor) {
-  const std::lock_guard lock(mutex_);
-  try {
-    recorder_.operation(operation, actor_of(actor), actor_of(callers_[actor.run]));
-  } catch (const std::bad_alloc&) {
-  }
+  locked([&] { recorder_.operation(operation, actor_of(actor), actor_of(callers_[actor.run])); });
+}
+
+void TraceObserver::made(const std::shared_ptr<const belfry::detail::VariableView>& variable,
+                         const Actor& actor) noexcept {
+  locked([&] { recorder_.variables().made(variable, actor_of(actor)); });
+}
+
+void TraceObserver::changed(const belfry::detail::VariableView& variable,
+                            const Actor& actor) noexcept {
+  locked([&] { recorder_.variables().changed(variable, actor_of(actor)); });
 }
 
 }  // namespace belfry::sim

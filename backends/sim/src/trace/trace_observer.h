@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -36,6 +37,10 @@ class TraceObserver final : public Observer, public engine::WorkTap {
              bool failed) override;
   /// The begin or end of the run `run`.
   void run(const Operation& operation, const Actor& actor);
+  /// As belfry::detail::VariableTap, by `actor`.
+  void made(const std::shared_ptr<const belfry::detail::VariableView>& variable,
+            const Actor& actor) noexcept;
+  void changed(const belfry::detail::VariableView& variable, const Actor& actor) noexcept;
 
  private:
   using Steps = std::vector<std::uint64_t>;
@@ -46,13 +51,19 @@ class TraceObserver final : public Observer, public engine::WorkTap {
     std::map<std::uint64_t, std::uint64_t> enqueued;  // The step of each item in the stream.
   };
 
+  // `write()`, which writes steps, under the lock. Without memory steps are missing.
+  template <class Write>
+  void locked(const Write& write) noexcept;
   void record(const Observation& seen);
   belfry::detail::TraceStep step_of(const char* kind, const Observation& seen);
   std::string stream_id(std::int32_t number);
+  std::string event_text(const EventName& event);
   void submit(const Observation& seen);
   void queue_record(const Observation& seen);
   void queue_wait(const Observation& seen);
   void host_waited(const Observation& seen);
+  void write_work(const engine::Command& command, std::span<engine::CommandQueue* const> queues,
+                  bool failed);
   bool are_of_one_device(std::int32_t stream, std::int32_t other) const;
   Steps waits_of(const engine::CommandQueue& queue, std::span<engine::CommandQueue* const> members);
 

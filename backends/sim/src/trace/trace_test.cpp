@@ -9,6 +9,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/code_of.h"
 #include "testing/raw_program.h"
+#include "testing/trace_lines.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -27,44 +28,13 @@
 namespace belfry::sim::trace_test {
 namespace {
 
-using Json = nlohmann::json;
-using Lines = std::vector<Json>;
-
-std::string path_of(const std::string& name) {
-  return ::testing::TempDir() + "belfry_trace_" + std::to_string(getpid()) + "_" + name;
-}
-
-// All lines, whose last one must be whole, too.
-Lines lines_of(const std::string& path) {
-  std::ifstream in(path);
-  Lines lines;
-  for (std::string line; std::getline(in, line);) {
-    EXPECT_FALSE(in.eof()) << "the last line has no end: " << line;
-    lines.push_back(Json::parse(line));
-  }
-  return lines;
-}
-
-Lines of_kind(const Lines& lines, const std::string& kind) {
-  Lines found;
-  for (const Json& line : lines) {
-    if (line.contains("step") && line["kind"] == kind) found.push_back(line);
-  }
-  return found;
-}
-
-// The elements of value `index` in `list` of a step, from the step or from a later line.
-Json elements(const Lines& lines, const Json& step, const std::string& list, int index = 0) {
-  const Json& value = step[list][static_cast<std::size_t>(index)];
-  if (value.contains("first")) return value["first"];
-  for (const Json& line : lines) {
-    if (line.contains("value_of") && line["value_of"] == step["step"] && line["list"] == list &&
-        line["index"] == index) {
-      return line["first"];
-    }
-  }
-  return nullptr;
-}
+using testing::elements;
+using testing::Json;
+using testing::Lines;
+using testing::lines_of;
+using testing::of_kind;
+using testing::path_of;
+using testing::trace_of;
 
 // Replica r brings [1, 2] * (r + 1), and gets the sum, which the host reads.
 void sum(belfry::Backend& backend) {
@@ -74,18 +44,6 @@ void sum(belfry::Backend& backend) {
     return replica.all_reduce(ReduceOp::kSum, multiply(x, 1.0F + replica.replica_id()));
   });
   for (const Tensor<float>& sum : sums) sum.to_host();
-}
-
-Lines trace_of(const std::string& name, const TraceOptions& options, const Options& sim_options,
-               void (*program)(belfry::Backend&)) {
-  const std::string path = path_of(name);
-  {
-    TraceFile trace{path, options};
-    Backend backend{sim_options, Attachments{.trace = &trace}};
-    program(backend);
-    trace.close();
-  }
-  return lines_of(path);
 }
 
 // By hand: replica 0 brings [1, 2], replica 1 [2, 4]; the sum is [3, 6].
@@ -109,6 +67,42 @@ TEST(Trace, HasTheValuesOfAMerge) {
     ++got;
   }
   EXPECT_EQ(got, 2);
+}
+
+// By hand, on both replicas: 1 + 2, the mean of 0 and 2, each entry of a map, and both parts of a
+// batch.
+TEST(Trace, HasWhatReplicasGet) {
+  const Lines lines = trace_of("gets", {}, {.devices = 2}, [](belfry::Backend& backend) {
+    MirroredStrategy strategy{backend};
+    strategy.run([](ReplicaContext& replica) {
+      const int id = replica.replica_id();
+      replica.all_reduce(ReduceOp::kSum, id + 1);
+      replica.all_reduce(MergeTag{"loss"}, ReduceOp::kMean, 2.0 * id);
+      replica.all_reduce(ReduceOp::kSum, std::map<std::string, double>{{"a", id}, {"b", 0.5}});
+      const auto batch = [](CrossReplicaContext& cross, const PerReplica<int>& counts,
+                            const PerReplica<double>& sums) {
+        return cross.batch_reduce(ReduceOp::kSum, counts, sums);
+      };
+      replica.merge_call(batch, id + 1, 0.25);
+    });
+  });
+  std::map<std::string, std::string> got;
+  for (const Json& step : of_kind(lines, "resume")) {
+    std::string& text = got[step["agent"]];
+    text += step["name"].get<std::string>() + " " + step.value("op", "");
+    for (const Json& value : step["gets"]) text += value["first"].dump();
+    text += "; ";
+  }
+  const std::string all =
+      "all_reduce sum[3]; all_reduce \"loss\" mean[1]; "
+      "all_reduce sum[1][1]; merge_call [3][0.5]; ";
+  EXPECT_EQ(got, (std::map<std::string, std::string>{{"R0", all}, {"R1", all}}));
+}
+
+TEST(Trace, HasTheOperatorOfCollectives) {
+  const Lines collectives = of_kind(trace_of("op", {}, {.devices = 2}, sum), "collective");
+  EXPECT_EQ(collectives.size(), 2U);
+  for (const Json& step : collectives) EXPECT_EQ(step["op"], "sum");
 }
 
 // A merge waits for the arrivals, a replica that leaves waits for the merge, and work for its
@@ -208,6 +202,7 @@ TEST(Trace, NamesTheFailureOfARun) {
     }),
                  MergeMismatchError);
   });
+  EXPECT_EQ(of_kind(lines, "arrive").at(0)["name"], "all_reduce") << "of a merge that never was";
   const Json failed = of_kind(lines, "run_end").at(0)["failed"];
   EXPECT_EQ(failed["code"], "BF-010");
   EXPECT_EQ(failed["replicas"], Json::array({0, 1}));
@@ -251,6 +246,35 @@ TEST(Trace, OfAClusterHasItsHosts) {
     }
   }
   EXPECT_EQ(replicas, (std::set<std::string>{"H0.R0", "H1.R0"}));
+}
+
+// The second host has the second pair of replicas, and counts its own from 0.
+TEST(Trace, OfAClusterNamesTheHostOfStreamsAndEvents) {
+  const std::string path = path_of("streams");
+  {
+    TraceFile trace{path};
+    Cluster cluster{{.hosts = 2, .devices = 2}, trace};
+    cluster.run([](Host& host) {
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+      strategy.run([](ReplicaContext& replica) {
+        replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1));
+      });
+    });
+  }
+  const Lines lines = lines_of(path);
+  std::set<std::string> streams;
+  for (const Json& line : lines) {
+    const std::string agent = line.value("agent", "");
+    if (line.value("role", "") == "compute") streams.insert(line["name"].get<std::string>());
+    if (!line.contains("event")) continue;
+    const std::string event = line["event"];
+    EXPECT_NE(event.find("of " + agent.substr(0, 2)), std::string::npos) << line;
+  }
+  for (const std::string host : {"0", "1"}) {
+    for (const std::string replica : {"0", "1"}) {
+      EXPECT_TRUE(streams.contains("compute of replica " + replica + " of host " + host));
+    }
+  }
 }
 
 // A backend whose devices tell nothing: the operations of a run of one replica, by hand.

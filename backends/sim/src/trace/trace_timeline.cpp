@@ -234,8 +234,9 @@ class TraceRows {
     } else if (kind == "merge" || kind == "call") {
       row.text += " " + round;
       row.what = row.what.empty() ? name : name + ", " + row.what;
-    } else if (kind == "variable_read" || kind == "variable_write") {
-      row.text = (kind == "variable_read" ? "reads " : "writes ") + name;
+    } else if (kind.starts_with("variable_")) {
+      const bool reads = kind == "variable_read";
+      row.text = (reads ? "reads " : kind == "variable_made" ? "makes " : "writes ") + name;
       row.values = values_text(" ", step.at("writes"));
     } else if (kind == "execute" || kind == "collective") {
       row.text = name;

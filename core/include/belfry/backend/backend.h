@@ -82,6 +82,10 @@ class ScheduleSource {
 class KernelFailures;
 class TraceFile;
 
+namespace detail {
+class VariableTap;
+}
+
 /// A backend's settings for runs, for the sake of tests.
 struct RunSettings {
   /// Whether to compare, at run time, values that are promised equal (Mirrored, mirrored variables)
@@ -97,6 +101,8 @@ struct RunSettings {
   /// The exceptions of users' kernels, for the reports of failed runs (SEM-173); may be null.
   const KernelFailures* kernel_failures = nullptr;
   TraceFile* trace = nullptr;  ///< Of the steps of this process; may be null.
+  /// Hears of the values of variables, for a trace; null: nobody.
+  detail::VariableTap* variable_tap = nullptr;
 };
 
 /// How the devices of a backend are connected, with each other and with the host.

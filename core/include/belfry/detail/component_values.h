@@ -154,6 +154,9 @@ struct Replacement {
     for (int i = 0; i < views.size(); ++i) state.views[i].value = std::move(views[i].value);
     state.info.changed = site;
     state.info.lost = nullptr;
+    if (VariableTap* const tap = state.info.owner->variable_tap()) [[unlikely]] {
+      tap->changed(state);
+    }
   }
 
   ReplicaArray<T> values{};

@@ -59,8 +59,6 @@ class HostDigest {
   std::uint64_t digest_ = 0;
 };
 
-/// Whether the log keeps digests of host values.
-bool notes_host_values(StrategyCore& core);
 /// Tells the log the current digest of the values of `agent`; nothing for a digest of 0.
 void note_host_digest(StrategyCore& core, const AgentId& agent, std::uint64_t digest);
 

@@ -239,7 +239,7 @@ auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
 template <class V>
 auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   auto value = value_of_variable(core, variable, site);
-  if (notes_host_values(core)) note_host_values(core, {}, value);
+  if (core.notes_host_values()) note_host_values(core, {}, value);
   return value;
 }
 

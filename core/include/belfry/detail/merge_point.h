@@ -96,8 +96,7 @@ class ReplicaVariables {
 /// replicas to wait for and merges at once.
 class MergePoint {
  public:
-  explicit MergePoint(StrategyCore& core)
-      : core_(core), notes_(core.backend().run_settings().records_host_values) {}
+  explicit MergePoint(StrategyCore& core) : core_(core), notes_(core.notes_host_values()) {}
   MergePoint(const MergePoint&) = delete;
   MergePoint& operator=(const MergePoint&) = delete;
 

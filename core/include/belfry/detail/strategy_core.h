@@ -133,6 +133,10 @@ class StrategyCore {
   bool requires_names() const { return options_.require_names; }
   /// Whether sums of integers that leave their type are errors (SEM-157).
   bool reports_overflow() const { return options_.report_overflow; }
+  /// Hears of the values of variables; usually null.
+  VariableTap* variable_tap() const { return variable_tap_; }
+  /// Whether the log keeps digests of host values.
+  bool notes_host_values() const { return notes_host_values_; }
   /// The options that were named last, without the log.
   const StrategyOptions& options() const { return options_; }
   void set_options(StrategyOptions options) { options_ = std::move(options); }
@@ -177,8 +181,8 @@ class StrategyCore {
   StrategyHooks& hooks() { return hooks_; }
   HookDepth& hook_depth() { return hook_depth_; }
 
-  /// Remembers a variable until its last handle is gone.
-  void track(std::weak_ptr<VariableRecord> variable);
+  /// Remembers a new variable until its last handle is gone.
+  void track(const std::shared_ptr<VariableRecord>& variable);
   /// The living variable with this number; null without such a variable.
   std::shared_ptr<VariableRecord> variable(std::uint64_t number) const;
   /// For each living variable a function that restores its present components.
@@ -235,6 +239,8 @@ class StrategyCore {
   // Owned by the handles.
   std::vector<std::weak_ptr<VariableRecord>> living_;
   std::atomic<bool> running_{false};
+  bool notes_host_values_;
+  VariableTap* variable_tap_;
 };
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 #include "belfry/trace.h"
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -14,12 +15,14 @@ namespace belfry::detail {
 
 /// Writes the steps of replicas into a trace, for backends whose devices tell nothing, and hands
 /// every operation on.
-class TraceSink final : public OperationSink {
+class TraceSink final : public OperationSink, public VariableTap {
  public:
   /// `next` may be null. Throws: InvalidArgumentError (kInvalidArgument) for a trace with steps.
   TraceSink(TraceFile& trace, const TraceHeader& header, OperationSink* next, CallSite site);
 
   void on_operation(const Operation& operation) override;
+  void made(const std::shared_ptr<const VariableView>& variable) noexcept override;
+  void changed(const VariableView& variable) noexcept override;
 
  private:
   // `ordinal` is the number of the run among the runs of its strategy.
@@ -29,6 +32,7 @@ class TraceSink final : public OperationSink {
   };
 
   TraceActor actor_of(const Operation& operation) const;
+  TraceActor actor_here() const;
 
   std::mutex mutex_;
   TraceRecorder recorder_;

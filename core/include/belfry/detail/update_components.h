@@ -114,7 +114,7 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state,
     if constexpr (Nest<T>) show_change(core, state.info, count, at, site);
   }
   core.statistics().updates += 1;
-  if (notes_host_values(core)) {
+  if (core.notes_host_values()) {
     for (int i = 0; i < count; ++i) note_host_values(core, {}, work.value(i));
   }
   return work.replacement();

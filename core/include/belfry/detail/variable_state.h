@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/reductions/reduce_op.h"
+#include "belfry/detail/shown_values.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
@@ -59,12 +60,12 @@ struct SentComponents {
 };
 
 /// A variable without its type: for work on all variables of a strategy.
-struct VariableRecord {
+struct VariableRecord : VariableView {
   VariableRecord() = default;
   VariableRecord(const VariableRecord&) = delete;
   VariableRecord& operator=(const VariableRecord&) = delete;
-  virtual ~VariableRecord() = default;
 
+  ShownVariable about() const final;
   /// Copies the components; calling the result, once, puts the copies back and never throws.
   virtual std::function<void()> snapshot() = 0;
 
@@ -92,6 +93,10 @@ struct VariableState final : VariableRecord {
       info.changed = changed;
       info.lost = lost;
     };
+  }
+
+  void show(int component, ValueVisitor& visitor) const override {
+    show_value(components[component].value, "", visitor);
   }
 
   // Shared with snapshots of the state; null if the aggregation defines the read.

@@ -7,6 +7,8 @@
 #include "belfry/detail/strategy_core.h"
 #include "belfry/replica_context.h"
 
+#include <algorithm>
+
 namespace belfry::detail {
 
 void show_merge_values(bool results, ValueVisitor& visitor) {
@@ -14,8 +16,22 @@ void show_merge_values(bool results, ValueVisitor& visitor) {
   if (context == nullptr || context->replica == nullptr) return;
   const int replica = context->replica->replica_id();
   const MergeRequest* const request = context->replica->merges().request_of(replica);
-  if (request == nullptr || request->type->show == nullptr) return;
-  request->type->show(*request, results, visitor);
+  if (request == nullptr) return;
+  visitor.verb(name_of(*request));
+  if (request->type->show != nullptr) request->type->show(*request, results, visitor);
+}
+
+AgentId agent_here() {
+  const CurrentContext* const context = current_context();
+  if (context == nullptr || context->in_scope) return {AgentId::Kind::kHost, 0};
+  if (context->replica == nullptr) return {AgentId::Kind::kMerge, 0};
+  const int first = context->strategy->first_replica();
+  return {AgentId::Kind::kReplica, context->replica->replica_id() - first};
+}
+
+const void* strategy_here() {
+  const CurrentContext* const context = current_context();
+  return context == nullptr ? nullptr : context->strategy;
 }
 
 const ErrorReport* failure_of_run() {
@@ -28,13 +44,11 @@ const ErrorReport* failure_of_run() {
 int replica_on_device(int device) {
   const CurrentContext* const context = current_context();
   if (context == nullptr || context->strategy == nullptr) return -1;
-  int found = -1;
-  for (int replica = 0; replica < context->strategy->size(); ++replica) {
-    if (context->strategy->device_of(replica) != device) continue;
-    if (found >= 0) return -1;
-    found = replica;
-  }
-  return found;
+  if (context->strategy->own().count() == 0) return -1;
+  const std::vector<int>& devices = context->strategy->devices();
+  const auto found = std::ranges::find(devices, device);
+  if (found == devices.end() || std::ranges::count(devices, device) > 1) return -1;
+  return static_cast<int>(found - devices.begin());
 }
 
 }  // namespace belfry::detail

@@ -84,7 +84,9 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       devices_(std::move(devices)),
       own_(static_cast<int>(devices_.size())),
       members_(std::make_unique<RoundMembers>(static_cast<int>(devices_.size()))),
-      reductions_(backend, devices_) {}
+      reductions_(backend, devices_),
+      notes_host_values_(backend.run_settings().records_host_values),
+      variable_tap_(backend.run_settings().variable_tap) {}
 
 void StrategyCore::join(std::unique_ptr<RoundMembers> members) {
   members_ = std::move(members);
@@ -169,12 +171,13 @@ std::vector<AnyTensor> StrategyCore::broadcast(const AnyTensor& source,
   return copies;
 }
 
-void StrategyCore::track(std::weak_ptr<VariableRecord> variable) {
+void StrategyCore::track(const std::shared_ptr<VariableRecord>& variable) {
   // Forgets those that are gone whenever the list would have to grow.
   if (living_.size() == living_.capacity()) {
     std::erase_if(living_, [](const auto& one) { return one.expired(); });
   }
-  living_.push_back(std::move(variable));
+  living_.push_back(variable);
+  if (variable_tap_ != nullptr) variable_tap_->made(variable);
 }
 
 std::shared_ptr<VariableRecord> StrategyCore::variable(std::uint64_t number) const {
@@ -190,7 +193,10 @@ std::vector<std::function<void()>> StrategyCore::snapshots() const {
   for (const std::weak_ptr<VariableRecord>& one : living_) {
     const std::shared_ptr<VariableRecord> variable = one.lock();
     if (variable == nullptr) continue;
-    all.emplace_back([variable, restore = variable->snapshot()] { restore(); });
+    all.emplace_back([variable, restore = variable->snapshot(), tap = variable_tap_] {
+      restore();
+      if (tap != nullptr) tap->changed(*variable);
+    });
   }
   return all;
 }

@@ -184,6 +184,17 @@ void combine_on_host(const KernelParameters& parameters, const LeafRef& to, cons
 
 }  // namespace
 
+ShownVariable VariableRecord::about() const {
+  const bool is_local = info.synchronization == Synchronization::kOnRead;
+  return {.owner = info.owner,
+          .number = info.number,
+          .name = info.name,
+          .kind = is_local ? "replica_local" : "mirrored",
+          .site = info.changed.empty() ? info.created : info.changed,
+          .components = info.places.size(),
+          .component_seen = info.places.component};
+}
+
 void throw_empty_variable(CallSite site) {
   throw InvalidArgumentError(ErrorCode::kVariableEmpty,
                              "a default-constructed variable handle was used",

@@ -32,10 +32,6 @@ void HostDigest::add_bytes(const void* bytes, std::size_t count) {
   if (digest_ == 0) digest_ = 1;
 }
 
-bool notes_host_values(StrategyCore& core) {
-  return core.backend().run_settings().records_host_values;
-}
-
 void note_host_digest(StrategyCore& core, const AgentId& agent, std::uint64_t digest) {
   if (digest == 0) return;
   core.backend().executor().announce(
