@@ -92,8 +92,8 @@ class History {
     const values = (isRead ? step.reads : step.writes) ?? [];
     if (isRead && !values.length) return;
     let owners = this.replicasOf(agent.host);
-    if (agent.kind === "replica") owners = [agent];
-    else if (step.replica !== undefined) owners = owners.filter((o) => o.index === step.replica);
+    if (step.replica !== undefined) owners = owners.filter((o) => o.index === step.replica);
+    else if (agent.kind === "replica") owners = [agent];
     if (!this.copies.has(step.variable)) this.copies.set(step.variable, new Map());
     const copies = this.copies.get(step.variable);
     owners.forEach((owner, i) => {

@@ -99,9 +99,9 @@ class Sample:
         self.value = [self.value[0] - total[0] / 8, self.value[1] - total[1] / 8]
         for i in range(self.replicas):
             value = [self.value[0] + 1, self.value[1]] if differs and i else self.value
-            self.step("variable_write", f"R{i}", run=1, variable=0, version=self.version,
+            self.step("variable_write", "M0", run=1, replica=i, variable=0, version=self.version,
                       line="train.cpp:14", writes=[self.tensor(value)])
-            self.step("variable_write", f"R{i}", run=1, variable=1, version=self.version,
+            self.step("variable_write", "M0", run=1, replica=i, variable=1, version=self.version,
                       line="train.cpp:15", bookkeeping=i > 0,
                       writes=[{"type": "int32", "shape": [], "count": 1,
                                "first": [merge * 8 - i], "digest": str(merge * 8 - i)}])

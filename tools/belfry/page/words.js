@@ -91,7 +91,9 @@ class Words {
   // A few words, beside the lane of the agent.
   brief(step) {
     const name = this.subject(step);
-    const variable = step.variable === undefined ? name : this.trace.variableName(step.variable);
+    const owner = step.replica === undefined ? "" : ` of replica ${step.replica}`;
+    const variable =
+        step.variable === undefined ? name : this.trace.variableName(step.variable) + owner;
     switch (step.kind) {
       case "run_begin": return `run ${step.run} begins`;
       case "run_end": return `run ${step.run} ${this.ending(step)}`;

@@ -64,15 +64,20 @@ class Selection {
 
   // Steps of the replica, work for or on the streams of the replica, and merges.
   bool is_of_replica(const Trace& trace, const TraceStep& step) {
+    const std::string number = options_.replica.substr(options_.replica.find('R') + 1);
+    const std::int64_t host = trace.agent_of(step).host;
+    const bool of_host =
+        trace.hosts == 1 || options_.replica == fmt::format("H{}.R{}", host, number);
     const auto is_of = [&](int agent) {
-      if (agent < 0) return false;
-      const TraceAgent& known = trace.agents[static_cast<std::size_t>(agent)];
-      return known.id == options_.replica || std::to_string(known.replica) == options_.replica;
+      return agent >= 0 &&
+             std::to_string(trace.agents[static_cast<std::size_t>(agent)].replica) == number;
     };
-    const bool own = is_of(step.agent) || is_of(step.stream);
+    const bool own = of_host && (is_of(step.agent) || is_of(step.stream) ||
+                                 std::to_string(step.replica) == number);
     found_replica_ = found_replica_ || own;
-    return own || step.kind == StepKind::kMerge || step.kind == StepKind::kRunBegin ||
-           step.kind == StepKind::kRunEnd;
+    const bool is_of_all = step.kind == StepKind::kMerge || step.kind == StepKind::kRunBegin ||
+                           step.kind == StepKind::kRunEnd;
+    return own || (of_host && is_of_all);
   }
 
   // Steps of the variable, and work on the memory of a component.

@@ -115,6 +115,51 @@ TEST(Explain, TellsTheOldAndTheNewValueOfAVariable) {
   EXPECT_THAT(explained(kWrites, {.all = true}).text, HasSubstr("2  replica 0 allocate"));
 }
 
+// The merge writes the components of both replicas; the second step of each pair is hidden.
+TEST(Explain, TellsTheVariablesThatMergesWrite) {
+  const std::string merge =
+      R"({"step":0,"kind":"variable_made","agent":"R0","variable":0,"version":0,"replica":1,)"
+      R"("line":"w.cpp:1","writes":[{"type":"float64","shape":[],"count":1,"first":[1]}]}
+{"step":1,"kind":"variable_write","agent":"M0","variable":0,"version":1,"replica":0,)"
+      R"("line":"w.cpp:2","writes":[{"type":"float64","shape":[],"count":1}]}
+{"value_of":1,"list":"writes","index":0,"first":[0.5],"digest":"5"}
+{"step":2,"kind":"variable_write","agent":"M0","variable":0,"version":1,"replica":1,)"
+      R"("line":"w.cpp:2","bookkeeping":true,)"
+      R"("writes":[{"type":"float64","shape":[],"count":1,"first":[0.5],"digest":"5"}]}
+)";
+  EXPECT_THAT(explained(merge).text,
+              AllOf(HasSubstr("1  the merge writes weight of replica 0 at w.cpp:2: 0.5, version 1"),
+                    HasSubstr("weight of each replica: 0.5, version 1, written in step 1\n"),
+                    HasSubstr("hidden: 1 steps of bookkeeping")));
+  EXPECT_THAT(explained(merge, {.replica = "1", .all = true}).text,
+              AllOf(HasSubstr("2  the merge writes weight of replica 1 at w.cpp:2: 1 becomes 0.5"),
+                    Not(HasSubstr(" 1  "))));
+}
+
+// Both hosts have a replica 0 with a stream 0.
+TEST(Explain, ShowsTheReplicaOfOneHost) {
+  std::string text = R"({"belfry_trace":1,"hosts":2})"
+                     "\n";
+  int step = 0;
+  for (const std::string host : {"0", "1"}) {
+    for (const std::string agent :
+         {R"("R0","kind":"replica","index":0)", R"("S0","kind":"stream","index":0,"replica":0)",
+          R"("M0","kind":"merge","index":0)"}) {
+      text += R"({"agent":"H)" + host + "." + agent.substr(1) + R"(,"host":)" + host +
+              R"(,"name":"x of host )" + host + "\"}\n";
+      text += R"({"step":)" + std::to_string(step++) + R"(,"kind":"merge","agent":"H)" + host +
+              "." + agent.substr(1, 3) + "}\n";
+    }
+  }
+  const TraceJob job = make_job({trace_of(text + kEndOfTrace)});
+  std::ostringstream out;
+  Console console(out, out, {});
+  explain_job(job, {.replica = "H1.R0"}, console);
+  EXPECT_THAT(out.str(), AllOf(HasSubstr(" 3  "), HasSubstr(" 4  "), HasSubstr(" 5  "),
+                               Not(HasSubstr(" 0  ")), Not(HasSubstr(" 2  "))));
+  EXPECT_THROW(explain_job(job, {.replica = "0"}, console), UsageError) << "of which host?";
+}
+
 TEST(Explain, ShowsTheStepsThatAreAskedFor) {
   const std::string of_replica = explained(kWrites, {.replica = "1"}).text;
   EXPECT_THAT(of_replica, AllOf(HasSubstr(" 5  "), HasSubstr(" 6  "), Not(HasSubstr(" 4  ")),

@@ -55,7 +55,8 @@ std::string merge_number(const TraceStep& step) {
 }
 
 std::string of_variable(const Trace& trace, const TraceStep& step, const TraceStep* before) {
-  const std::string name = trace.variable_of(step);
+  const std::string owner = step.replica < 0 ? "" : fmt::format(" of replica {}", step.replica);
+  const std::string name = trace.variable_of(step) + owner;
   const std::string version = step.version < 1 ? "" : fmt::format(", version {}", step.version);
   if (step.kind == StepKind::kVariableRead) {
     const std::string values = step.reads.empty() ? to_string(step.writes) : to_string(step.reads);

@@ -289,14 +289,15 @@ class Reader {
   }
 
   static void read_numbers(TraceStep& step, const LineMembers& line) {
-    const std::array<std::pair<const char*, std::int64_t*>, 7> numbers = {
+    const std::array<std::pair<const char*, std::int64_t*>, 8> numbers = {
         {{"run", &step.run},
          {"round", &step.round},
          {"item", &step.item},
          {"variable", &step.variable},
          {"version", &step.version},
          {"members", &step.members},
-         {"replicas", &step.replicas}}};
+         {"replicas", &step.replicas},
+         {"replica", &step.replica}}};
     for (const auto& [name, number] : numbers) *number = line.number(name, -1);
   }
 

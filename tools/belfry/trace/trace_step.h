@@ -88,6 +88,7 @@ struct TraceStep {
   std::int64_t version = -1;
   std::int64_t members = -1;
   std::int64_t replicas = -1;
+  std::int64_t replica = -1;  ///< Of a write by merges or the host: whose component.
   std::string name{};
   std::string op{};
   std::string line{};

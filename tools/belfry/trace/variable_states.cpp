@@ -19,13 +19,24 @@ bool is_mirrored(const Trace& trace, std::int64_t variable) {
   return known != trace.variables.end() && known->second.kind == "mirrored";
 }
 
+int owner_of(const Trace& trace, const TraceStep& step) {
+  const auto is_owner = [&](const TraceAgent& agent) {
+    return agent.kind == TraceAgent::Kind::kReplica && agent.index == step.replica &&
+           agent.host == trace.agent_of(step).host;
+  };
+  const auto owner = std::ranges::find_if(trace.agents, is_owner);
+  if (step.replica < 0 || owner == trace.agents.end()) return step.agent;
+  return static_cast<int>(owner - trace.agents.begin());
+}
+
 }  // namespace
 
 const TraceStep* VariableStates::add(const JobStep& at) {
   const TraceStep& step = job_.step(at);
   const bool writes = step.kind == StepKind::kVariableWrite || step.kind == StepKind::kVariableMade;
   if (!writes || step.writes.empty() || step.variable < 0) return nullptr;
-  const auto [place, added] = last_.try_emplace({at.process, step.variable, step.agent}, at);
+  const int owner = owner_of(job_.trace_of(at), step);
+  const auto [place, added] = last_.try_emplace({at.process, step.variable, owner}, at);
   if (added) return nullptr;
   const TraceStep* const before = &job_.step(place->second);
   place->second = at;
@@ -53,7 +64,7 @@ std::vector<std::string> VariableStates::lines() const {
       const TraceStep& step = job_.step(entry->second);
       const bool all = equal && std::next(first) != end;
       lines.push_back(fmt::format("{} of {}: {}{}, written in step {}", name,
-                                  all ? "each replica" : agent_words(trace, step.agent),
+                                  all ? "each replica" : agent_words(trace, entry->first.agent),
                                   to_string(step.writes),
                                   step.version < 0 ? "" : fmt::format(", version {}", step.version),
                                   job_.number_of(entry->second)));
@@ -70,7 +81,7 @@ std::vector<std::string> VariableStates::json() const {
     const TraceStep& step = job_.step(at);
     components.push_back(JsonObject()
                              .text("variable", job_.trace_of(at).variable_of(step))
-                             .text("agent", agent_words(job_.trace_of(at), step.agent))
+                             .text("agent", agent_words(job_.trace_of(at), key.agent))
                              .number("version", step.version)
                              .text("value", to_string(step.writes))
                              .text("step", job_.number_of(at))

@@ -29,7 +29,7 @@ class VariableStates {
   struct Key {
     std::size_t process;
     std::int64_t variable;
-    int agent;
+    int agent;  // The replica of the component, else the agent that wrote.
     auto operator<=>(const Key&) const = default;
   };
 
