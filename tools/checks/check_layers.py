@@ -35,7 +35,7 @@ THIRD_PARTIES = [
     (r"nlohmann/",
      r"core/src/words/json\.cpp|"
      r"backends/sim/src/(cluster/cluster_log|explore/verdict_json|log/trace_json|"
-     r"trace/trace)_test|backends/sim/src/testing/trace_lines\.h"),
+     r"trace/trace)_test"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"mpi\.h", r"core/extras/mpi/|proptests/mpi/|tools/bench/"),

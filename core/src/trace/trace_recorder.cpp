@@ -4,7 +4,6 @@
 
 #include "belfry/detail/json.h"
 #include "trace/failure_json.h"
-#include "trace/traced_values.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +24,7 @@ void TraceRecorder::operation(const Operation& operation, const TraceActor& acto
       return at_merge(operation, actor, std::move(step));
     case OperationKind::kVariableRead:
     case OperationKind::kVariableWrite:
-      return variables_.touched(operation, actor);
+      return variables_.touched(operation, actor, std::move(step));
     case OperationKind::kStart:
       if (const auto begin = runs_[actor.run].begin) step.after({&*begin, 1});
       writer_.step(step);

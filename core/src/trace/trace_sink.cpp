@@ -3,7 +3,6 @@
 #include "belfry/detail/trace_sink.h"
 
 #include <algorithm>
-#include <new>
 
 namespace belfry::detail {
 
@@ -14,35 +13,23 @@ TraceSink::TraceSink(TraceFile& trace, const TraceHeader& header, OperationSink*
 }
 
 void TraceSink::on_operation(const Operation& operation) {
-  {
-    const std::lock_guard lock(mutex_);
-    try {
-      if (operation.kind == OperationKind::kRunBegin) open_.push_back({operation.value, ++begun_});
-      const TraceActor actor = actor_of(operation);
-      recorder_.operation(operation, actor, {});
-      if (operation.kind == OperationKind::kRunEnd) {
-        std::erase_if(open_, [&](const Run& run) { return run.number == actor.run; });
-      }
-    } catch (const std::bad_alloc&) {  // The step is missing.
+  recorder_.locked([&] {
+    if (operation.kind == OperationKind::kRunBegin) open_.push_back({operation.value, ++begun_});
+    const TraceActor actor = actor_of(operation);
+    recorder_.operation(operation, actor, {});
+    if (operation.kind == OperationKind::kRunEnd) {
+      std::erase_if(open_, [&](const Run& run) { return run.number == actor.run; });
     }
-  }
+  });
   if (next_ != nullptr) next_->on_operation(operation);
 }
 
 void TraceSink::made(const std::shared_ptr<const VariableView>& variable) noexcept {
-  const std::lock_guard lock(mutex_);
-  try {
-    recorder_.variables().made(variable, actor_here());
-  } catch (const std::bad_alloc&) {  // The step is missing.
-  }
+  recorder_.locked([&] { recorder_.variables().made(variable, actor_here()); });
 }
 
 void TraceSink::changed(const VariableView& variable) noexcept {
-  const std::lock_guard lock(mutex_);
-  try {
-    recorder_.variables().changed(variable, actor_here());
-  } catch (const std::bad_alloc&) {  // The step is missing.
-  }
+  recorder_.locked([&] { recorder_.variables().changed(variable, actor_here()); });
 }
 
 TraceActor TraceSink::actor_here() const {

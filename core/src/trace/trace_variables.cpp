@@ -3,47 +3,22 @@
 #include "belfry/detail/trace_variables.h"
 
 #include "belfry/detail/json.h"
-#include "trace/traced_values.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <span>
+#include <string>
 
 namespace belfry::detail {
-namespace {
-
-constexpr const char* kWrites = "writes";
-
-bool are_known_to_differ(const std::vector<TracedValue>& some,
-                         const std::vector<TracedValue>& others) {
-  const auto is_like = [](const TracedValue& one, const TracedValue& other) {
-    const bool is_known = !one.elements.empty() && !other.elements.empty();
-    return one.extents == other.extents && one.text == other.text &&
-           (!is_known || one.elements == other.elements);
-  };
-  return !std::ranges::equal(some, others, is_like);
-}
-
-}  // namespace
-
-TraceVariables::Variable& TraceVariables::find(const void* owner, std::uint64_t number,
-                                               std::string_view name) {
-  const auto [known, is_new] = variables_.try_emplace({owner, number});
-  if (is_new) {
-    known->second.number = next_number_++;
-    writer_.line(
-        fmt::format("{{\"variable\":{},\"name\":{}}}", known->second.number, json_string(name)));
-  }
-  return known->second;
-}
 
 void TraceVariables::made(const std::shared_ptr<const VariableView>& variable,
                           const TraceActor& actor) {
   const ShownVariable about = variable->about();
   Variable& own = variables_[{about.owner, about.number}];
-  own = {.number = next_number_++, .view = variable};
-  TracedValues first(writer_, values_, kWrites);
+  own = {count_++, variable, {}};
+  own.versions.resize(static_cast<std::size_t>(about.components));
+  TracedValues first(writer_, values_, "writes");
   variable->show(0, first);
   std::string type;
   if (first.values().size() == 1) {
@@ -58,82 +33,71 @@ void TraceVariables::made(const std::shared_ptr<const VariableView>& variable,
 
 void TraceVariables::changed(const VariableView& variable, const TraceActor& actor) {
   const ShownVariable about = variable.about();
-  write_components("variable_write", find(about.owner, about.number, about.name), variable, actor);
+  const auto own = variables_.find({about.owner, about.number});
+  if (own == variables_.end()) return;
+  for (std::uint64_t& version : own->second.versions) ++version;
+  write_components("variable_write", own->second, variable, actor);
 }
 
-void TraceVariables::write_components(const char* kind, Variable& own, const VariableView& view,
-                                      const TraceActor& actor) {
+void TraceVariables::write_components(const char* kind, const Variable& own,
+                                      const VariableView& view, const TraceActor& actor) {
   const ShownVariable about = view.about();
-  const bool is_write = kind == std::string_view("variable_write");
-  own.versions.resize(static_cast<std::size_t>(about.components));
-  std::optional<std::vector<TracedValue>> first;
+  const std::span<const int> seen = about.component_seen;
   for (int component = 0; component < about.components; ++component) {
-    const auto seen = std::ranges::find(about.component_seen, component);
-    if (seen == about.component_seen.end()) continue;
-    std::uint64_t& version = own.versions[static_cast<std::size_t>(component)];
-    if (is_write) ++version;
-    const auto replica = static_cast<std::int32_t>(seen - about.component_seen.begin());
-    agent({AgentId::Kind::kReplica, replica});
-    TraceStep step(kind, agent(actor.agent));
+    const auto replica = std::ranges::find(seen, component) - seen.begin();
+    if (replica == std::ssize(seen)) continue;
+    // The line of the replica comes first.
+    writer_.agent(host_, {AgentId::Kind::kReplica, static_cast<std::int32_t>(replica)});
+    TraceStep step(kind, writer_.agent(host_, actor.agent));
     if (actor.run != 0) step.number("run", actor.run);
-    step.number("variable", own.number).text("name", about.name).number("version", version);
-    if (about.components > 1 || about.component_seen.size() == 1) {
-      step.number("replica", static_cast<std::uint64_t>(replica));
-    }
-    step.line(about.site);
-    TracedValues values(writer_, values_, kWrites);
+    step.number("variable", own.number).text("name", about.name);
+    step.number("version", own.versions[static_cast<std::size_t>(component)]);
+    const bool is_seen_by_all = about.components == 1 && seen.size() > 1;
+    if (!is_seen_by_all) step.number("replica", static_cast<std::uint64_t>(replica));
+    TracedValues values(writer_, values_, "writes");
     view.show(component, values);
-    values.add_to(step);
-    if (!first) {
-      first = values.values();
-    } else if (about.kind == "mirrored" && !are_known_to_differ(*first, values.values())) {
-      step.json("bookkeeping", "true");
-    }
+    values.add_to(step.line(about.site));
+    if (about.kind == "mirrored" && component > 0) step.json("bookkeeping", "true");
     if (const auto number = writer_.step(step)) values.show_later(*number);
   }
 }
 
-void TraceVariables::touched(const Operation& operation, const TraceActor& actor) {
+void TraceVariables::touched(const Operation& operation, const TraceActor& actor, TraceStep step) {
+  const auto own = variables_.find({strategy_here(), operation.subject});
+  const auto view = own == variables_.end() ? nullptr : own->second.view.lock();
+  if (view == nullptr) return;
+  const int component = view->about().component_seen[static_cast<std::size_t>(actor.agent.index)];
+  if (component < 0) return;  // The access is refused.
   const bool is_write = operation.kind == OperationKind::kVariableWrite;
-  Variable& own = find(strategy_here(), operation.subject, operation.name);
-  TraceStep step(to_string(operation.kind), agent(actor.agent));
-  if (actor.run != 0) step.number("run", actor.run);
-  step.number("variable", own.number).text("name", operation.name);
-  const std::shared_ptr<const VariableView> view = own.view.lock();
-  const auto replica = static_cast<std::size_t>(actor.agent.index);
-  const std::span<const int> seen =
-      view == nullptr ? std::span<const int>() : view->about().component_seen;
-  if (replica >= seen.size() || seen[replica] < 0) {  // Not known, or refused by the access.
-    writer_.step(step.line(operation.site));
-    return;
-  }
-  const int component = seen[replica];
-  std::uint64_t& version = own.versions[static_cast<std::size_t>(component)];
+  std::uint64_t& version = own->second.versions[static_cast<std::size_t>(component)];
   if (is_write) ++version;
-  TracedValues values(writer_, values_, is_write ? kWrites : "reads");
+  step.number("variable", own->second.number).text("name", operation.name);
+  step.number("version", version).line(operation.site);
+  TracedValues values(writer_, values_, is_write ? "writes" : "reads");
   view->show(component, values);
-  if (is_write) values.forget_contents();
-  values.add_to(step.number("version", version).line(operation.site));
+  if (is_write) {  // The contents are about to change.
+    for (TracedValue& value : values.values()) {
+      value = {
+          .type = value.type, .extents = value.extents, .count = value.count, .leaf = value.leaf};
+    }
+  }
+  values.add_to(step);
   const auto number = writer_.step(step);
   if (!number) return;
-  if (is_write) {
-    lent_[actor].push_back({*number, view, component, values.values()});
-  } else {
-    values.show_later(*number);
-  }
+  if (!is_write) return values.show_later(*number);
+  lent_[actor].push_back({*number, view, component, std::move(values.values())});
 }
 
 void TraceVariables::settle(const TraceActor& actor) {
-  const auto lent = lent_.find(actor);
-  if (lent == lent_.end()) return;
-  for (const Lent& one : lent->second) {
-    const std::shared_ptr<const VariableView> view = one.view.lock();
+  const auto lent = lent_.extract(actor);
+  if (lent.empty()) return;
+  for (const auto& [step, weak, component, before] : lent.mapped()) {
+    const auto view = weak.lock();
     if (view == nullptr) continue;
-    TracedValues values(writer_, values_, kWrites);
-    view->show(one.component, values);
-    values.give_to(one.step, one.values);
+    TracedValues values(writer_, values_, "writes");
+    view->show(component, values);
+    values.give_to(step, before);
   }
-  lent_.erase(lent);
 }
 
 }  // namespace belfry::detail

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
-#include "trace/traced_values.h"
+#include "belfry/detail/traced_values.h"
 
 #include <algorithm>
 
@@ -22,14 +22,6 @@ void TracedValues::value(const ShownValue& shown) {
     if (value.elements.empty() && has_elements) later_.push_back({*shown.view, values_.size()});
   }
   values_.push_back(std::move(value));
-}
-
-void TracedValues::forget_contents() {
-  for (TracedValue& value : values_) {
-    value.elements.clear();
-    value.text.clear();
-    value.buffer.reset();
-  }
 }
 
 void TracedValues::add_to(TraceStep& step) const {

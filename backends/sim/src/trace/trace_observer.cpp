@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 
 namespace belfry::sim {
 namespace {
@@ -36,17 +35,8 @@ std::vector<TracedValue> of_device(int device, const std::vector<engine::Access>
 
 }  // namespace
 
-template <class Write>
-void TraceObserver::locked(const Write& write) noexcept {
-  const std::lock_guard lock(mutex_);
-  try {
-    write();
-  } catch (const std::bad_alloc&) {
-  }
-}
-
 void TraceObserver::observe(const Observation& seen) {
-  locked([&] { record(seen); });
+  recorder_.locked([&] { record(seen); });
   if (next_ != nullptr) next_->observe(seen);
 }
 
@@ -189,11 +179,11 @@ void TraceObserver::host_waited(const Observation& seen) {
 }
 
 void TraceObserver::works_on(const BufferView& view) {
-  locked([&] { memory_.works_on(view); });
+  recorder_.locked([&] { memory_.works_on(view); });
 }
 
 void TraceObserver::begins(const engine::Command& command) {
-  locked([&] {
+  recorder_.locked([&] {
     reads_.clear();
     reads_ = memory_.values_of(command.reads);
   });
@@ -201,7 +191,7 @@ void TraceObserver::begins(const engine::Command& command) {
 
 void TraceObserver::ended(const engine::Command& command,
                           std::span<engine::CommandQueue* const> queues, bool failed) {
-  locked([&] { write_work(command, queues, failed); });
+  recorder_.locked([&] { write_work(command, queues, failed); });
 }
 
 void TraceObserver::write_work(const engine::Command& command,
@@ -249,17 +239,18 @@ TraceObserver::Steps TraceObserver::waits_of(const engine::CommandQueue& queue,
 }
 
 void TraceObserver::run(const Operation& operation, const Actor& actor) {
-  locked([&] { recorder_.operation(operation, actor_of(actor), actor_of(callers_[actor.run])); });
+  recorder_.locked(
+      [&] { recorder_.operation(operation, actor_of(actor), actor_of(callers_[actor.run])); });
 }
 
 void TraceObserver::made(const std::shared_ptr<const belfry::detail::VariableView>& variable,
                          const Actor& actor) noexcept {
-  locked([&] { recorder_.variables().made(variable, actor_of(actor)); });
+  recorder_.locked([&] { recorder_.variables().made(variable, actor_of(actor)); });
 }
 
 void TraceObserver::changed(const belfry::detail::VariableView& variable,
                             const Actor& actor) noexcept {
-  locked([&] { recorder_.variables().changed(variable, actor_of(actor)); });
+  recorder_.locked([&] { recorder_.variables().changed(variable, actor_of(actor)); });
 }
 
 }  // namespace belfry::sim

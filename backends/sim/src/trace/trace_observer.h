@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,9 +50,6 @@ class TraceObserver final : public Observer, public engine::WorkTap {
     std::map<std::uint64_t, std::uint64_t> enqueued;  // The step of each item in the stream.
   };
 
-  // `write()`, which writes steps, under the lock. Without memory steps are missing.
-  template <class Write>
-  void locked(const Write& write) noexcept;
   void record(const Observation& seen);
   belfry::detail::TraceStep step_of(const char* kind, const Observation& seen);
   std::string stream_id(std::int32_t number);
@@ -67,7 +63,6 @@ class TraceObserver final : public Observer, public engine::WorkTap {
   bool are_of_one_device(std::int32_t stream, std::int32_t other) const;
   Steps waits_of(const engine::CommandQueue& queue, std::span<engine::CommandQueue* const> members);
 
-  std::mutex mutex_;
   TracedMemory memory_;
   belfry::detail::TraceRecorder recorder_;
   int devices_;

@@ -3,13 +3,14 @@
 #include "belfry/trace.h"
 
 #include "belfry/belfry.h"
+#include "belfry/checkpoint.h"
 #include "belfry/detail/trace_sink.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/code_of.h"
+#include "testing/drawn_numbers.h"
 #include "testing/raw_program.h"
-#include "testing/trace_lines.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -17,24 +18,58 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace belfry::sim::trace_test {
 namespace {
 
-using testing::elements;
-using testing::Json;
-using testing::Lines;
-using testing::lines_of;
-using testing::of_kind;
-using testing::path_of;
-using testing::trace_of;
+using Json = nlohmann::json;
+using Lines = std::vector<Json>;
+
+std::string path_of(const std::string& name) {
+  return ::testing::TempDir() + "belfry_trace_" + std::to_string(getpid()) + "_" + name;
+}
+
+// All lines, whose last one must be whole, too.
+Lines lines_of(const std::string& path) {
+  std::ifstream in(path);
+  Lines lines;
+  for (std::string line; std::getline(in, line);) {
+    EXPECT_FALSE(in.eof()) << "the last line has no end: " << line;
+    lines.push_back(Json::parse(line));
+  }
+  return lines;
+}
+
+Lines of_kind(const Lines& lines, const std::string& kind) {
+  Lines found;
+  for (const Json& line : lines) {
+    if (line.contains("step") && line["kind"] == kind) found.push_back(line);
+  }
+  return found;
+}
+
+// The elements of value `index` in `list` of a step, from the step or from a later line.
+Json elements(const Lines& lines, const Json& step, const std::string& list, int index = 0) {
+  const Json& value = step[list][static_cast<std::size_t>(index)];
+  if (value.contains("first")) return value["first"];
+  for (const Json& line : lines) {
+    if (line.contains("value_of") && line["value_of"] == step["step"] && line["list"] == list &&
+        line["index"] == index) {
+      return line["first"];
+    }
+  }
+  return nullptr;
+}
 
 // Replica r brings [1, 2] * (r + 1), and gets the sum, which the host reads.
 void sum(belfry::Backend& backend) {
@@ -44,6 +79,18 @@ void sum(belfry::Backend& backend) {
     return replica.all_reduce(ReduceOp::kSum, multiply(x, 1.0F + replica.replica_id()));
   });
   for (const Tensor<float>& sum : sums) sum.to_host();
+}
+
+Lines trace_of(const std::string& name, const TraceOptions& options, const Options& sim_options,
+               const std::function<void(belfry::Backend&)>& program) {
+  const std::string path = path_of(name);
+  {
+    TraceFile trace{path, options};
+    Backend backend{sim_options, Attachments{.trace = &trace}};
+    program(backend);
+    trace.close();
+  }
+  return lines_of(path);
 }
 
 // By hand: replica 0 brings [1, 2], replica 1 [2, 4]; the sum is [3, 6].
@@ -103,6 +150,103 @@ TEST(Trace, HasTheOperatorOfCollectives) {
   const Lines collectives = of_kind(trace_of("op", {}, {.devices = 2}, sum), "collective");
   EXPECT_EQ(collectives.size(), 2U);
   for (const Json& step : collectives) EXPECT_EQ(step["op"], "sum");
+}
+
+// `M0 0 v1 [4,7]` of each step of a kind: agent, replica, version, elements.
+std::vector<std::string> variables(const Lines& lines, const std::string& kind,
+                                   const std::string& list = "writes") {
+  std::vector<std::string> steps;
+  for (const Json& step : of_kind(lines, kind)) {
+    steps.push_back(step["agent"].get<std::string>() + " " +
+                    (step.contains("replica") ? step["replica"].dump() : "-") + " v" +
+                    step["version"].dump() + " " + elements(lines, step, list).dump());
+  }
+  return steps;
+}
+
+using Words = std::vector<std::string>;
+
+// By hand: 1 + (1 + 2) and 1 + (2 + 4).
+TEST(Trace, HasTheTensorsOfVariablesThatAMergeChanges) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Lines lines =
+        trace_of("variable", {}, {.devices = 2, .seed = seed}, [](belfry::Backend& backend) {
+          MirroredStrategy strategy{backend};
+          const auto weight =
+              strategy.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); },
+                                         {.name = "weight", .aggregation = Aggregation::kSum});
+          strategy.run([&](ReplicaContext& replica) {
+            const float id = static_cast<float>(replica.replica_id());
+            replica.assign_add(weight, Tensor<float>::from({2}, {id + 1, 2 * id + 2}));
+            static_cast<void>(weight.on(replica));
+          });
+          for (const Tensor<float>& own : strategy.local_values(weight)) own.to_host();
+        });
+    EXPECT_EQ(variables(lines, "variable_made"), (Words{"H0 0 v0 [1,1]", "H0 1 v0 [1,1]"}));
+    EXPECT_EQ(variables(lines, "variable_write"), (Words{"M0 0 v1 [4,7]", "M0 1 v1 [4,7]"}));
+    Words reads = variables(lines, "variable_read", "reads");
+    std::ranges::sort(reads);
+    EXPECT_EQ(reads, (Words{"R0 - v1 [4,7]", "R1 - v1 [4,7]"}));
+    const Lines writes = of_kind(lines, "variable_write");
+    EXPECT_FALSE(writes[0].contains("bookkeeping"));
+    EXPECT_EQ(writes[1]["bookkeeping"], true) << "equal components are shown once";
+    const Json line = Json::parse(R"({"variable":0,"name":"weight","kind":"mirrored",)"
+                                  R"("type":"float32","shape":[2]})");
+    EXPECT_EQ(std::ranges::count(lines, line), 1);
+  }
+}
+
+// A replica changes the component after the step: the replica's next step tells the value.
+TEST(Trace, HasTheComponentsThatReplicasChange) {
+  for (const Digests digests : {Digests::kNone, Digests::kAll}) {
+    const Options options{.devices = 2, .schedule = Schedule::fixed(), .digests = digests};
+    const Lines lines = trace_of("local", {}, options, [](belfry::Backend& backend) {
+      MirroredStrategy strategy{backend};
+      const auto seen = strategy.replica_local_variable(ReduceOp::kSum, 0);
+      const auto sums = strategy.replica_local_variable(
+          ReduceOp::kSum, [] { return Tensor<float>::full({1}, 0.5F); });
+      strategy.run([&](ReplicaContext& replica) {
+        seen.on(replica) += 32;
+        seen.on(replica) += 1 + replica.replica_id();
+        Tensor<float>& own = sums.on(replica);
+        own = multiply(own, 3.0F + replica.replica_id());
+      });
+      for (const Tensor<float>& own : strategy.local_values(sums)) own.to_host();
+      strategy.cross_replica().assign_each(seen, 7);
+    });
+    EXPECT_EQ(variables(lines, "variable_write"),
+              (Words{"R0 - v1 [32]", "R0 - v2 [33]", "R0 - v1 [1.5]", "R1 - v1 [32]",
+                     "R1 - v2 [34]", "R1 - v1 [2]", "H0 0 v3 [7]", "H0 1 v3 [7]"}));
+    for (const Json& step : of_kind(lines, "variable_write")) {
+      EXPECT_FALSE(step.contains("bookkeeping")) << step;
+    }
+  }
+}
+
+TEST(Trace, HasTheChangesOfVariablesOutsideOfRuns) {
+  const Lines lines = trace_of("outside", {}, {.devices = 1}, [](belfry::Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const auto rate = strategy.mirrored_variable(1.0, {.name = "rate"});
+    const auto set = [&](double value) {
+      strategy.cross_replica().update(rate, [value](double& own) { own = value; });
+    };
+    Checkpoint checkpoint(strategy);
+    checkpoint.add(rate);
+    const TensorFile saved = checkpoint.contents();
+    set(2);
+    checkpoint.restore(saved);
+    const auto fail = [&] {
+      set(5);
+      throw std::runtime_error("no");
+    };
+    EXPECT_THROW(strategy.transaction(fail), std::runtime_error);
+    // Another strategy counts its variables from 0, too.
+    MirroredStrategy other{backend};
+    other.mirrored_variable(9.0);
+  });
+  EXPECT_EQ(variables(lines, "variable_write"),
+            (Words{"H0 0 v1 [2]", "H0 0 v2 [1]", "H0 0 v3 [5]", "H0 0 v4 [1]"}));
+  EXPECT_EQ(of_kind(lines, "variable_made").at(1)["variable"], 1);
 }
 
 // A merge waits for the arrivals, a replica that leaves waits for the merge, and work for its
@@ -303,6 +447,22 @@ TEST(Trace, OfASinkHasTheStepsOfReplicas) {
   EXPECT_EQ(steps, "run_begin[] start[0] arrive[] merge[2] resume[3] end[] run_end[5] ");
 }
 
+TEST(Trace, OfASinkHasVariables) {
+  const std::string path = path_of("sink_variables");
+  {
+    TraceFile trace{path};
+    belfry::detail::TraceSink sink(trace, {.backend = "cuda", .devices = 2}, nullptr, {});
+    Backend backend{{.devices = 2}};
+    MirroredStrategy strategy{backend};
+    const auto rate = strategy.mirrored_variable(0.5);
+    sink.made(rate.shared_state());
+    sink.changed(*rate.shared_state());
+  }
+  const Lines lines = lines_of(path);
+  EXPECT_EQ(variables(lines, "variable_made"), (Words{"H0 0 v0 [0.5]", "H0 1 v0 [0.5]"}));
+  EXPECT_EQ(variables(lines, "variable_write"), (Words{"H0 0 v1 [0.5]", "H0 1 v1 [0.5]"}));
+}
+
 // Programs of raw streams, with and without races. A trace waits for nothing and chooses nothing.
 RC_GTEST_PROP(TraceProperty, ChangesNoRun,
               (std::uint64_t seed, std::uint64_t program_seed, bool values)) {
@@ -313,6 +473,57 @@ RC_GTEST_PROP(TraceProperty, ChangesNoRun,
   TraceFile trace{path_of("property"), {.values = values}};
   Backend traced{options, Attachments{.trace = &trace}};
   RC_ASSERT(testing::RawRun(traced).run(program) == expected);
+  RC_ASSERT(traced.hash() == plain.hash());
+  RC_ASSERT(traced.choices() == plain.choices());
+  RC_ASSERT(traced.leaks() == plain.leaks());
+}
+
+// Changes of variables that a seed draws: in merges, by replicas, outside of runs, undone.
+std::vector<float> drawn_changes(belfry::Backend& backend, std::uint64_t seed) {
+  using Values = Tensor<float>;
+  MirroredStrategy strategy{backend};
+  CrossReplicaContext& cross = strategy.cross_replica();
+  const auto weight = strategy.mirrored_variable([] { return Values::full({2}, 1); },
+                                                 {.aggregation = Aggregation::kSum});
+  const auto count = strategy.replica_local_variable(ReduceOp::kSum, 0);
+  const auto own =
+      strategy.replica_local_variable(ReduceOp::kSum, [] { return Values::full({2}, 0); });
+  testing::DrawnNumbers numbers(seed);
+  for (int i = 0; i < 6; ++i) {
+    const bool is_undone = numbers.one_in(4);
+    const bool in_place = numbers.one_in(2);
+    const float x = static_cast<float>(numbers.below(9));
+    const auto add_x = [x](Values& value) { value = add(value, Values::full({2}, x)); };
+    const auto change = [&] {
+      strategy.run([&](ReplicaContext& replica) {
+        add_x(own.on(replica));
+        count.on(replica) += 1;
+        replica.assign_add(weight, add(own.on(replica), weight.on(replica)));
+        count.on(replica) += 2;
+      });
+      cross.update(UpdateOptions{.in_place = in_place}, weight, add_x);
+      cross.assign_each(count, 4);
+      if (is_undone) throw std::runtime_error("undone");
+    };
+    try {
+      strategy.transaction(change);
+    } catch (const std::runtime_error&) {
+    }
+  }
+  std::vector<float> values{static_cast<float>(strategy.read(count))};
+  for (const auto& each : {strategy.local_values(weight), strategy.local_values(own)}) {
+    for (const Values& value : each) values.push_back(value.to_host()[0]);
+  }
+  return values;
+}
+
+RC_GTEST_PROP(TraceProperty, OfVariablesChangesNoRun, (std::uint64_t seed, bool values)) {
+  const Options options{.devices = 2, .digests = Digests::kAll, .seed = seed};
+  Backend plain{options};
+  const std::vector<float> expected = drawn_changes(plain, seed);
+  TraceFile trace{path_of("variables"), {.values = values}};
+  Backend traced{options, Attachments{.trace = &trace}};
+  RC_ASSERT(drawn_changes(traced, seed) == expected);
   RC_ASSERT(traced.hash() == plain.hash());
   RC_ASSERT(traced.choices() == plain.choices());
   RC_ASSERT(traced.leaks() == plain.leaks());

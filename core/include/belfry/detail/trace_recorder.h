@@ -3,25 +3,36 @@
 #pragma once
 
 #include "belfry/backend/operation.h"
-#include "belfry/detail/device_values.h"
 #include "belfry/detail/run_view.h"
 #include "belfry/detail/trace_variables.h"
-#include "belfry/detail/trace_writer.h"
 
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace belfry::detail {
 
-/// Turns the operations of the runs of a backend into steps. One thread at a time.
+/// Turns the operations of the runs of a backend into steps.
 class TraceRecorder {
  public:
   /// `host`: of a cluster, or -1. `values`: null if no elements of tensors are known.
   TraceRecorder(TraceWriter& writer, int host, DeviceValues* values)
       : writer_(writer), host_(host), values_(values), variables_(writer, host, values) {}
+
+  /// `write()`, which writes steps, one thread at a time. Without memory steps are missing.
+  template <class Write>
+  void locked(const Write& write) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+      write();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  // All further functions: within `locked`.
 
   /// A step of a replica or merge, or the begin or end of a run. `caller`: of the begin and end of
   /// a run, the agent that calls `run`. Throws: std::bad_alloc.
@@ -44,6 +55,7 @@ class TraceRecorder {
   void end_run(const Operation& operation, const TraceActor& actor, const TraceActor& caller);
   void at_merge(const Operation& operation, const TraceActor& actor, TraceStep step);
 
+  std::mutex mutex_;
   TraceWriter& writer_;
   int host_;
   DeviceValues* values_;

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace belfry::detail {
@@ -34,7 +33,6 @@ class TraceSink final : public OperationSink, public VariableTap {
   TraceActor actor_of(const Operation& operation) const;
   TraceActor actor_here() const;
 
-  std::mutex mutex_;
   TraceRecorder recorder_;
   OperationSink* next_;
   std::vector<Run> open_;

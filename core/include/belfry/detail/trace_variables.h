@@ -3,16 +3,13 @@
 #pragma once
 
 #include "belfry/backend/operation.h"
-#include "belfry/detail/device_values.h"
 #include "belfry/detail/run_view.h"
-#include "belfry/detail/trace_writer.h"
+#include "belfry/detail/traced_values.h"
 
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,34 +36,32 @@ class TraceVariables {
   /// New values of all components.
   void changed(const VariableView& variable, const TraceActor& actor);
   /// A replica reads its component, or is given the component for a change.
-  void touched(const Operation& operation, const TraceActor& actor);
+  void touched(const Operation& operation, const TraceActor& actor, TraceStep step);
   /// A replica goes on: the components that it was given have their new values.
   void settle(const TraceActor& actor);
 
  private:
   struct Variable {
     std::uint64_t number = 0;  // Of the trace: strategies count their variables from 0.
-    std::weak_ptr<const VariableView> view{};
-    std::vector<std::uint64_t> versions{};  // By component.
+    std::weak_ptr<const VariableView> view{};  // No owner: a trace keeps no memory in use.
+    std::vector<std::uint64_t> versions{};     // By component.
   };
   // A component that a replica may change until its next step.
   struct Lent {
     std::uint64_t step;
-    std::weak_ptr<const VariableView> view;  // No owner: a trace keeps no memory in use.
+    std::weak_ptr<const VariableView> view;
     int component;
     std::vector<TracedValue> values;
   };
 
-  Variable& find(const void* owner, std::uint64_t number, std::string_view name);
-  void write_components(const char* kind, Variable& own, const VariableView& view,
+  void write_components(const char* kind, const Variable& own, const VariableView& view,
                         const TraceActor& actor);
-  std::string agent(const AgentId& agent) { return writer_.agent(host_, agent); }
 
   TraceWriter& writer_;
   int host_;
   DeviceValues* values_;
   std::map<std::pair<const void*, std::uint64_t>, Variable> variables_;  // Looked up, never listed.
-  std::uint64_t next_number_ = 0;
+  std::uint64_t count_ = 0;
   std::map<TraceActor, std::vector<Lent>> lent_;
 };
 
