@@ -99,8 +99,8 @@ struct Options {
   /// The pool of each device's memory; empty: belfry makes pools. The program sets what the pool
   /// keeps. belfry reads the memory from no other GPU: copies between GPUs go through CUDA.
   std::vector<CUmemPoolHandle_st*> memory_pools{};
-  /// The source of memory in place of pools; without functions: the pools. belfry reads this memory,
-  /// like memory of pools of the program, from no other GPU.
+  /// The source of memory in place of pools; without functions: the pools. belfry reads this
+  /// memory, like memory of pools of the program, from no other GPU.
   Allocator allocator{};
 
   /// Whether values that are promised equal, such as components of mirrored variables, are compared
