@@ -8,4 +8,8 @@ namespace belfry::testing {
 /// program sets the function while its statics are made.
 inline void (*before_tests)() = nullptr;
 
+/// The cases of a property in several processes. In each exchange a process waits for all
+/// processes, which share the processors.
+inline int cases_over_processes = 5;
+
 }  // namespace belfry::testing

@@ -7,6 +7,7 @@
 //   forked_reductions [cases]    the number of sums for each number of processes, 20 by default
 #include "belfry/belfry.h"
 #include "processes/forked_processes.h"
+#include "processes/own_host.h"
 
 #ifdef BELFRY_ON_GPU
 #include "belfry/cuda/backend.h"
@@ -24,21 +25,6 @@ namespace belfry::testing {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{20'000};
-
-// NCCL refuses two processes of a host on the same GPU. Processes of different hosts meet over a
-// socket of the loopback, without links between GPUs, and with few channels for the memory's sake.
-void name_own_host([[maybe_unused]] int rank) {
-#ifdef BELFRY_ON_GPU
-  const std::string host = "belfry-" + std::to_string(rank);
-  ::setenv("NCCL_HOSTID", host.c_str(), 1);
-  ::setenv("NCCL_NET", "Socket", 1);
-  ::setenv("NCCL_SOCKET_IFNAME", "=lo", 1);
-  ::setenv("NCCL_MNNVL_ENABLE", "0", 1);
-  ::setenv("NCCL_NVLS_ENABLE", "0", 1);
-  ::setenv("NCCL_RAS_ENABLE", "0", 1);
-  ::setenv("NCCL_MAX_CTAS", "2", 1);
-#endif
-}
 
 #ifdef BELFRY_ON_GPU
 struct OwnBackend {

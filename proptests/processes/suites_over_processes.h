@@ -10,7 +10,8 @@
 
 namespace belfry::testing {
 
-/// Leaves out the tests of docs/data/suites_over_processes.txt. Context: between InitGoogleTest and
+/// Leaves out the tests of docs/data/suites_over_processes.txt, or of the file that the environment
+/// variable BELFRY_LEFT_OUT_TESTS names. Context: between InitGoogleTest and
 /// RUN_ALL_TESTS. Throws: std::runtime_error for a row without a reason, or of no test.
 void leave_out_tests();
 

@@ -10,18 +10,19 @@
 #   tools/gpu/run_all.sh --from FOLDER   run the gathered files; needs a driver and NCCL
 #
 # CASES is the number of cases of each property (100), CHECKED_CASES that under compute-sanitizer
-# (10), PROCESS_CASES the number of sums over 2, 3 and 4 processes (20); ARCHITECTURES is what to
-# compile for, as CMake spells it (all that belfry supports). STEPS names the steps to run, as "gpu
-# demo" (all). NCCL and cuBLAS are not gathered, for their size: if no libnccl.so.2 or libcublas.so
-# is installed, the library of a Python package is used (nvidia-nccl-cu13, nvidia-cublas, as PyTorch
-# brings them).
+# (10), PROCESS_CASES the number of sums over 2, 3 and 4 processes (20), RANK_CASES the number of
+# cases of each property in these processes (1); ARCHITECTURES is what to compile for, as CMake
+# spells it (all that belfry supports). STEPS names the steps to run, as "gpu demo" (all). NCCL and
+# cuBLAS are not gathered, for their size: if no libnccl.so.2 or libcublas.so is installed, the
+# library of a Python package is used (nvidia-nccl-cu13, nvidia-cublas, as PyTorch brings them).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
 suites=(proptests_gpu proptests_central_storage_gpu proptests_local_sgd_gpu contracts_gpu)
 programs=("${suites[@]}" driver_rules_gpu cuda_gpu_test cuda_real_libraries_test
-          own_training_gpu forked_reductions_gpu local_clique_bench belfry)
+          own_training_gpu forked_reductions_gpu suites_forked_gpu local_clique_bench belfry)
 digits=docs/data/digits.csv
+left_out=docs/data/suites_over_processes.txt  # Tests that need all replicas in one process.
 programs+=(cublas_gpu_test gpu_kernels_on_gpus)  # with cuBLAS
 printed=docs/examples/gpu_kernels.expected
 out="${OUT:-out}"
@@ -38,7 +39,7 @@ pack() {
   local folder="$1" program
   build || return
   mkdir -p "$folder/lib"
-  cp "$digits" "$printed" "$folder/" || return
+  cp "$digits" "$printed" "$left_out" "$folder/" || return
   for program in "${programs[@]}"; do
     cp "build/cuda/bin/$program" "$folder/" || return
     strip "$folder/$program"
@@ -170,6 +171,10 @@ run() {
   LD_LIBRARY_PATH="$folder/lib:$(nccl_folder):$(cublas_folder):${LD_LIBRARY_PATH:-}"
   export LD_LIBRARY_PATH
   step machine machine
+  # The suites and contracts in two to four processes on GPU 0: processes take turns on the GPU, and
+  # a sum takes milliseconds.
+  export BELFRY_LEFT_OUT_TESTS="$4"
+  step nccl_ranks timeout 240 "$folder/suites_forked_gpu" "--cases=${RANK_CASES:-1}"
   step real_libraries "$folder/cuda_real_libraries_test"
   step driver_rules "$folder/driver_rules_gpu"
   step gpu gpu_tests "$folder" "$expected"
@@ -200,11 +205,11 @@ run() {
 }
 
 case "${1:-}" in
-  "") build && run build/cuda/bin "$digits" "$printed" ;;
+  "") build && run build/cuda/bin "$digits" "$printed" "$left_out" ;;
   --pack) pack "${2:?a folder}" ;;
-  --from) run "${2:?a folder}" "$2/digits.csv" "$2/gpu_kernels.expected" ;;
+  --from) run "${2:?a folder}" "$2/digits.csv" "$2/gpu_kernels.expected" "$2/suites_over_processes.txt" ;;
   *)
-    sed -n '5,19s/^# \{0,1\}//p' "$0" >&2
+    sed -n '5,17s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

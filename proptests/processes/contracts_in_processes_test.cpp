@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The contracts of strategies in the processes of mpirun.
+// The contracts of strategies in the processes of on_each_process.
 #include "belfry/strategies.h"
+#include "belfry/testing/backend_factory.h"
 #include "belfry/testing/process_contracts.h"
-#include "belfry/testing/sim_factory.h"
+#include "processes/before_tests.h"
 #include "processes/group_kind.h"
 #include "processes/one_apart.h"
 
@@ -18,9 +19,9 @@
 namespace belfry::testing {
 namespace {
 
-const SimFactory backends;
-// In each exchange a process waits for all processes, which share the processors.
-constexpr ContractOptions kFew{.cases = 6, .most_devices = 3};
+const BackendFactory& backends = backend_factory();
+
+ContractOptions few() { return {.cases = cases_over_processes, .most_devices = 3}; }
 
 std::string words_of(const std::vector<ContractResult>& results) {
   std::string text;
@@ -34,20 +35,20 @@ bool is_text_of_first(ProcessGroup& group, const std::string& text) {
   return std::ranges::equal(first, std::as_bytes(std::span(text)));
 }
 
-TEST(MpiContracts, AreKeptByMultiWorkerMirroredStrategy) {
+TEST(ContractsInProcesses, AreKeptByMultiWorkerMirroredStrategy) {
   on_each_process([](ProcessGroup& group) {
     // [contracts]
     const auto strategies = process_strategies<MultiWorkerMirroredStrategy>("several workers");
-    for (const ContractResult& result : check_contracts_over(group, strategies, backends, kFew)) {
+    for (const ContractResult& result : check_contracts_over(group, strategies, backends, few())) {
       EXPECT_TRUE(result.kept) << result.message;
     }
     // [contracts]
   });
 }
 
-TEST(MpiContracts, AreBrokenInAllProcessesIfInOne) {
+TEST(ContractsInProcesses, AreBrokenInAllProcessesIfInOne) {
   on_each_process([](ProcessGroup& group) {
-    const auto results = check_contracts_over(group, with_a_process_apart(), backends, kFew);
+    const auto results = check_contracts_over(group, with_a_process_apart(), backends, few());
     EXPECT_FALSE(results.front().kept);
     const std::string& message = results.front().message;
     // The last process fails first. The rest wait in an exchange, and fail by the verdict.
