@@ -4,7 +4,9 @@
 // The trace of the smallest failing case of a property.
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "belfry/sim/explore.h"
 #include "belfry/testing/arbitrary.h"
+#include "belfry/testing/verdict_property.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -62,6 +64,32 @@ TEST(ShrunkCase, HasATraceAndAReplay) {
   const std::string token = behind(last, "\"token\":\"").substr(0, 10);
   EXPECT_EQ(token.substr(0, 4), "bf1.");
   EXPECT_NE(behind(said, "the same case: ").find(token), std::string::npos) << said;
+}
+
+// With 2 devices or more the replica that runs last decides the result.
+void last_replica_decides_nothing(const sim::Options& options) {
+  RC_ASSERT_VERDICT(
+      sim::explore(options,
+                   [](sim::Backend& backend) {
+                     MirroredStrategy strategy{backend};
+                     int last = 0;
+                     strategy.run([&](ReplicaContext& replica) { last = replica.replica_id(); });
+                     return last;
+                   }),
+      kSampled);
+}
+
+TEST(ShrunkCase, OfAVerdictHasATraceOfTheFailingSchedule) {
+  setenv("TEST_TMPDIR", ::testing::TempDir().c_str(), 1);
+  const std::string said = said_about(last_replica_decides_nothing);
+  std::ifstream in(behind(said, "trace of the failing case: "));
+  std::stringstream text;
+  text << in.rdbuf();
+  EXPECT_NE(text.str().find("\"devices\":2,"), std::string::npos) << said;
+  EXPECT_NE(text.str().find("{\"verdict\":{\"name\":"), std::string::npos) << said;
+  EXPECT_NE(text.str().find("\"level\":\"REFUTED\""), std::string::npos) << said;
+  EXPECT_NE(behind(said, "the same case: ").find("Schedule::replay(\"bf1."), std::string::npos)
+      << said;
 }
 
 TEST(ShrunkCase, IsOver) {

@@ -18,6 +18,8 @@
 namespace belfry::sim {
 namespace {
 
+constexpr std::size_t kLongLog = std::size_t{1} << 20;
+
 bool is_short_of_memory(const Error& error) { return error.code() == ErrorCode::kOutOfMemory; }
 
 // The text of an error without the numbers that depend on the progress of streams.
@@ -58,6 +60,15 @@ bool can_watch() { return watch::linked() && !PresentBody::is_in_body() && !runs
 }  // namespace
 
 constinit detail::AroundBody detail::around_body = nullptr;
+
+Options explored(Options options) {
+  options.record = true;
+  options.digests = Digests::kAll;
+  if (options.record_limit == Options().record_limit) options.record_limit = kLongLog;
+  options.carrier = Carrier::kFiber;
+  options.check_kernels = true;
+  return options;
+}
 
 bool BodyOutcome::same(const BodyOutcome& other) const {
   if (threw != other.threw || result.text != other.result.text) return false;
@@ -189,8 +200,9 @@ BodyRun::BodyRun(const Options& options, const Attachments& guide, const Explore
                  Scrutiny scrutiny)
     : witness_(std::make_unique<Witness>(scrutiny, scrutiny == Scrutiny::kAll && can_watch(),
                                          guide.observer)),
-      backend_(std::make_unique<Backend>(
-          options, Attachments{.chooser = guide.chooser, .observer = witness_.get()})) {
+      backend_(std::make_unique<Backend>(options, Attachments{.chooser = guide.chooser,
+                                                              .observer = witness_.get(),
+                                                              .trace = guide.trace})) {
   if (options.audit_watch && witness_->watches_host()) watch::start_audit();
   {
     const PresentBody present(backend_.get());

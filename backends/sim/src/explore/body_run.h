@@ -21,6 +21,9 @@ namespace belfry::sim {
 
 using ExploredBody = std::function<BodyResult(Backend&)>;
 
+/// The options of the runs of an exploration: everything is recorded and checked.
+Options explored(Options options);
+
 /// The value or the exception of a body.
 struct BodyOutcome {
   BodyResult result{};

@@ -325,7 +325,7 @@ TEST_F(Explore, NamesTheAccessesThatEachCompilerMisses) {
   using detail::WatchCompiler;
   const auto missed_by = [](WatchCompiler compiler) {
     const auto body = [](Backend& backend) { return detail::result_of(reduced(backend)); };
-    return detail::explore(kTwo, body, CallSite::here(), compiler).report().missed;
+    return detail::explore(kTwo, body, nullptr, CallSite::here(), compiler).report().missed;
   };
   const auto by_gcc = missed_by(WatchCompiler::kGcc);
   const auto by_clang = missed_by(WatchCompiler::kClang);

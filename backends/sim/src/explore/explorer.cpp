@@ -19,6 +19,7 @@
 #include "explore/outcome_text.h"
 #include "explore/reverse_chooser.h"
 #include "explore/shrunk_answers.h"
+#include "explore/verdict_trace.h"
 #include "schedule/fixed_chooser.h"
 #include "schedule/random_chooser.h"
 
@@ -40,16 +41,6 @@ constexpr std::uint64_t kConfirming = 4;
 constexpr std::uint64_t kRandom = 6;
 constexpr int kDelays = 6;
 constexpr int kTrials = 48;
-constexpr std::size_t kLongLog = std::size_t{1} << 20;
-
-Options explored(Options options) {
-  options.record = true;
-  options.digests = Digests::kAll;
-  if (options.record_limit == Options().record_limit) options.record_limit = kLongLog;
-  options.carrier = Carrier::kFiber;
-  options.check_kernels = true;
-  return options;
-}
 
 // How two runs differ; nothing if they do the same.
 std::optional<std::string> difference_of_repeats(const BodyRun& first, const BodyRun& second) {
@@ -119,11 +110,8 @@ class OtherAddresses {
 
 class Exploration {
  public:
-  Exploration(const Options& options, const ExploredBody& body, const CallSite& site,
-              std::uint64_t judged_seed)
-      : options_(explored(checked_options(options, site))),
-        body_(body),
-        judged_seed_(judged_seed) {}
+  Exploration(const Options& options, const ExploredBody& body, std::uint64_t judged_seed)
+      : options_(explored(options)), body_(body), judged_seed_(judged_seed) {}
 
   VerdictReport judge() {
     RandomChooser random(judged_seed_);
@@ -347,16 +335,20 @@ class Exploration {
 
 }  // namespace
 
-Verdict detail::explore(const Options& options, const ExploredBody& body, const CallSite& site,
-                        WatchCompiler compiler, std::uint64_t judged_seed) {
+Verdict detail::explore(const Options& options, const ExploredBody& body, TraceFile* trace,
+                        const CallSite& site, WatchCompiler compiler, std::uint64_t judged_seed) {
   if (options.carrier == Carrier::kConcurrent) {
     VerdictReport report;
     report.difference = "replicas on concurrent threads have no schedule: use the carrier kFiber";
     return Verdict(std::move(report));
   }
-  VerdictReport report = Exploration(options, body, site, judged_seed).judge();
+  const VerdictTrace traced(trace);
+  const Options checked = checked_options(options, site);
+  VerdictReport report = Exploration(checked, body, judged_seed).judge();
   if (report.level == VerdictLevel::kCertified) report.missed = missed_accesses(compiler);
-  return Verdict(std::move(report));
+  const Verdict verdict(std::move(report));
+  traced.write(verdict, checked, body, site);
+  return verdict;
 }
 
 }  // namespace belfry::sim

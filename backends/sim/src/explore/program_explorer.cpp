@@ -46,7 +46,7 @@ std::vector<JudgedBackend> detail::explore_program(const Program& program, Watch
       return program();
     };
     judged.push_back({made.site, made.options,
-                      made.refusal.empty() ? detail::explore(made.options, body, made.site,
+                      made.refusal.empty() ? detail::explore(made.options, body, nullptr, made.site,
                                                              compiler, made.options.seed)
                                            : without_schedule(made.refusal)});
   }

@@ -20,7 +20,8 @@ namespace detail {
 /// `compiler` is the compiler of the watched code; a random judged schedule is drawn from
 /// `judged_seed`.
 Verdict explore(const Options& options, const std::function<BodyResult(Backend&)>& body,
-                const CallSite& site, WatchCompiler compiler, std::uint64_t judged_seed = 0);
+                TraceFile* trace, const CallSite& site, WatchCompiler compiler,
+                std::uint64_t judged_seed = 0);
 
 /// Calls its argument once, and refuses draws meanwhile.
 using AroundBody = void (*)(const std::function<void()>& call);
@@ -56,11 +57,15 @@ void note_draw(std::string_view library);
 /// recorded, with all data, and bodies of kernels are checked, so that they run several times, also
 /// in replays with `check_kernels`. Replicas run on fibers. `record_limit` counts if it is not the
 /// default, which is raised here: a longer run is no base of a certificate.
+/// `trace`, if not null, gets a further run, with the verdict: of kRefuted the schedule with
+/// departures from the serial schedule, else the judged schedule. It gets nothing if the level is
+/// kNone, if the schedule has no token, or if the body must not run twice.
 /// Order: blocks the caller for 7 runs with a certificate, at most 24 without, and at most 75 if
 /// two schedules differ, for the shortest story about the difference (SEM-195).
 /// Throws: InvalidArgumentError, as the constructor of Backend.
 template <class Body>
-Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::here()) {
+Verdict explore(const Options& options, Body&& body, TraceFile* trace = nullptr,
+                CallSite site = CallSite::here()) {
   using Call = belfry::detail::FunctionCall<std::remove_reference_t<Body>, Backend&>;
   static_assert(!Call::refuses(),
                 "explore calls body(backend): write [&](sim::Backend& backend) {...}");
@@ -73,7 +78,7 @@ Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::h
           body(backend);
           return BodyResult{.text = "nothing"};
         },
-        site, detail::kWatchCompiler);
+        trace, site, detail::kWatchCompiler);
   } else {
     using Result = std::decay_t<belfry::detail::ResultOf<Call>>;
     constexpr bool kCompared = detail::has_bits<Result>() || std::equality_comparable<Result>;
@@ -82,8 +87,8 @@ Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::h
                   "example tensor.to_host(), a type with ==, or nothing");
     if constexpr (kCompared) {
       return detail::explore(
-          options, [&](Backend& backend) { return detail::result_of<Result>(body(backend)); }, site,
-          detail::kWatchCompiler);
+          options, [&](Backend& backend) { return detail::result_of<Result>(body(backend)); },
+          trace, site, detail::kWatchCompiler);
     } else {
       return Verdict(VerdictReport{});
     }
