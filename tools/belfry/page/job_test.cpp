@@ -71,7 +71,8 @@ TEST(Job, TracesNameTheirProcess) {
                     HasSubstr("replica 0 of process 1 arrives at merge 1, all_reduce"),
                     HasSubstr("and brings [2, 2]"),
                     HasSubstr("merge 1, all_reduce at job_test.cpp:40, is done once for all "
-                              "replicas of process 1: the replicas arrived in step 4")));
+                              "replicas of process 1: the replicas arrived in step 4"),
+                    HasSubstr("and gets [3, 3]")));
 }
 
 TEST(Job, TracesOfTwoRunsAreTheSame) {

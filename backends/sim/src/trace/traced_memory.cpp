@@ -93,7 +93,12 @@ void TracedMemory::show(const BufferView& view, TracedValue& value) {
   value.buffer = buffer->allocation()->resource();
   const Contents& own = contents_[*value.buffer];
   const engine::ByteRange range{view.offset, view.offset + view.bytes()};
-  if (own.done >= own.submitted && own.range == range) value.elements = own.elements;
+  if (own.done < own.submitted) return;
+  if (own.range == range) {
+    value.elements = own.elements;
+  } else if (writer_.options().values) {  // No command has written the memory of the host.
+    value.elements = elements_of(view.dtype, {buffer->allocation(), range});
+  }
 }
 
 void TracedMemory::show_later(const BufferView& view, std::uint64_t step, std::string_view list,
