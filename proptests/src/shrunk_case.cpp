@@ -10,6 +10,7 @@
 #include <rapidcheck/BeforeMinimalTestCase.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
@@ -24,6 +25,8 @@ namespace {
 
 // A property without options of a backend does not say when its case ends.
 constexpr std::size_t kMostBackends = 8;
+// The number of traces of the program: a later property replaces none.
+std::atomic<int> made = 0;
 
 class ShrunkCase final : public detail::TraceSource {
  public:
@@ -51,7 +54,7 @@ class ShrunkCase final : public detail::TraceSource {
   std::string path() const {
     const char* const folder = std::getenv("TEST_TMPDIR");
     return std::string(folder == nullptr ? "." : folder) + '/' + program_invocation_short_name +
-           '.' + std::to_string(getpid()) + '.' + std::to_string(files_.size()) + ".jsonl";
+           '.' + std::to_string(getpid()) + '.' + std::to_string(made++) + ".jsonl";
   }
 
   std::vector<std::unique_ptr<TraceFile>> files_;

@@ -82,6 +82,8 @@ void last_replica_decides_nothing(const sim::Options& options) {
 TEST(ShrunkCase, OfAVerdictHasATraceOfTheFailingSchedule) {
   setenv("TEST_TMPDIR", ::testing::TempDir().c_str(), 1);
   const std::string said = said_about(last_replica_decides_nothing);
+  EXPECT_NE(behind(said, "trace of the failing case: "),
+            behind(said_about(last_replica_decides_nothing), "trace of the failing case: "));
   std::ifstream in(behind(said, "trace of the failing case: "));
   std::stringstream text;
   text << in.rdbuf();

@@ -9,13 +9,10 @@ class Lanes {
   constructor(box, trace, history, layout, words, choose) {
     Object.assign(this, { box, trace, history, layout, words, choose });
     this.selected = 0;
-    this.hovered = -1;
     this.head = element("div", { class: "head" });
     this.tall = element("div", { class: "tall" });
     box.append(this.head, this.tall);
     this.tall.addEventListener("click", (event) => this.choose(this.placeUnder(event)));
-    this.tall.addEventListener("mousemove", (event) => this.hover(this.placeUnder(event)));
-    this.tall.addEventListener("mouseleave", () => this.hover(-1));
     box.addEventListener("scroll", () => this.drawSoon());
     new ResizeObserver(() => this.resize()).observe(box);
   }
@@ -24,12 +21,6 @@ class Lanes {
     const y = event.clientY - this.tall.getBoundingClientRect().top;
     return this.layout.places[Math.min(indexAt(this.layout.tops, y),
                                        this.layout.places.length - 1)] ?? -1;
-  }
-
-  hover(place) {
-    if (place === this.hovered) return;
-    this.hovered = place;
-    this.drawSoon();
   }
 
   resize() {
@@ -87,8 +78,7 @@ class Lanes {
     }
     layout.lanes.forEach((agent, lane) => this.drawLane(agent, lane));
     for (const place of places) this.drawStep(this.trace.steps[place]);
-    if (this.hovered >= 0) this.drawEdges(this.trace.steps[this.hovered], "edge hovered");
-    if (rows) this.drawEdges(this.trace.steps[this.selected], "edge");
+    if (rows) this.drawEdges(this.trace.steps[this.selected]);
     this.tall.replaceChildren(this.svg, ...this.texts, this.arrows);
   }
 
@@ -238,9 +228,9 @@ class Lanes {
   }
 
   // Arrows from the steps that a step waited for, and to those that waited for it.
-  drawEdges(step, kind) {
-    for (const place of step.after) this.drawEdge(this.trace.steps[place], step, kind);
-    for (const later of this.history.waitersOf(step)) this.drawEdge(step, later, `${kind} onward`);
+  drawEdges(step) {
+    for (const place of step.after) this.drawEdge(this.trace.steps[place], step, "edge");
+    for (const later of this.history.waitersOf(step)) this.drawEdge(step, later, "edge onward");
   }
 
   drawEdge(from, to, kind) {

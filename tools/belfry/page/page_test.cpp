@@ -138,6 +138,21 @@ TEST(PageLines, HaveTheNotesOfTheReader) {
             joined({kFirst, R"({"page":{"left_out":0,"total":0,"notes":[")" + note + R"("]}})"}));
 }
 
+TEST(PageLines, EndWithTheWordsOfExplain) {
+  const std::string begun = R"({"belfry_trace":1,"process":)";
+  const std::string agent = R"(,"processes":2}
+{"agent":"R0","kind":"replica","index":0,"name":"replica 0"}
+{"step":0,"kind":"start","agent":"R0"}
+)";
+  const std::string failed = R"({"failure":{"text":"stuck"}})";
+  const TraceJob job =
+      make_job({read(begun + "1" + agent + failed).trace, read(begun + "0" + agent).trace});
+  EXPECT_EQ(unpacked(packed_words(job)),
+            R"({"failures":["process 1: stuck"],"order":[0,1],)"
+            R"("words":["replica 0 of process 0 starts","replica 0 of process 1 starts"]})"
+            "\n");
+}
+
 TEST_F(SourceLines, AreThoseAroundThePlace) {
   write("src/a.cpp", "one\ntwo\n<three>\nfour\nfive\nsix\n");
   const std::string sources =

@@ -98,7 +98,7 @@ class Shows(PageTest):
 
     def test_the_order_on_demand(self):
         self.open("order", Sample().run(1), "#step=14")
-        self.assertEqual(self.count("path.edge:not(.hovered)"), 3)
+        self.assertEqual(self.count("path.edge"), 3)
         self.assertEqual(len(self.texts("#panel li")), 3)
         self.browser.value("document.querySelector('#panel li button').click()")
         self.assertEqual(self.at(), "step 8 of 22")

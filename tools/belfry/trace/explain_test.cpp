@@ -69,7 +69,8 @@ TEST(Explain, TellsTheFailureFirstAndThePlaceOfEachReplica) {
 TEST(Explain, TellsARaceWithBothPlaces) {
   const Said said = explained(
       R"({"verdict":{"name":"p","level":"RACY","schedules":4,"difference":"","notes":[],)"
-      R"("outcomes":[],"races":[{"subject":"host memory","missing":"a merge between them",)"
+      R"("outcomes":[{"outcome":"1","token":"bf1.A","departures":["replica 1 starts first"]}],)"
+      R"("races":[{"subject":"host memory","missing":"a merge between them",)"
       R"("first":{"agent":"R0 of run 1","operation":"access","writes":true,"place":"a.cpp:7"},)"
       R"("second":{"agent":"R1 of run 1","operation":"access","writes":false,"place":"a.cpp:9"}}]}}
 )");
@@ -79,7 +80,9 @@ TEST(Explain, TellsARaceWithBothPlaces) {
                         "  race on host memory\n"
                         "    R0 of run 1: access writes at a.cpp:7\n"
                         "    R1 of run 1: access reads at a.cpp:9\n"
-                        "    a merge between them\n"));
+                        "    a merge between them\n"
+                        "  outcome 1, replayed by bf1.A\n"
+                        "    replica 1 starts first\n"));
   EXPECT_EQ(explained(R"({"verdict":{"level":"CERTIFIED","schedules":4}})"
                       "\n")
                 .code,

@@ -70,6 +70,9 @@ std::string words_of_verdict(const JsonValue& verdict) {
     for (const JsonValue& outcome : outcomes->parts) {
       text += fmt::format("\n  outcome {}, replayed by {}", text_in(outcome, "outcome"),
                           text_in(outcome, "token"));
+      const JsonValue* const departures = outcome.member("departures");
+      if (departures == nullptr) continue;
+      for (const JsonValue& departure : departures->parts) text += "\n    " + departure.text;
     }
   }
   if (const std::string difference = text_in(verdict, "difference"); !difference.empty()) {
