@@ -94,8 +94,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
 
   /// Reduces the components of a PerReplica, leaf by leaf; the result is the same on every replica
   /// (SEM-30 to SEM-36, SEM-120, SEM-122).
-  /// Order: host leaves at once. Tensors on communication streams, after the work that made them
-  /// and before later work of compute streams.
+  /// Order: host leaves at once. Tensors on communication streams, after the work that made them;
+  /// later work waits if it uses a result, or changes an input (SEM-245).
   /// Throws:
   /// - StructureMismatchError (kStructure): structures or lengths of components differ;
   /// - InvalidArgumentError (kIntegerMean): the mean of integers;

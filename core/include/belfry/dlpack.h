@@ -199,9 +199,8 @@ using UnversionedDlpackPtr = std::unique_ptr<dlpack::ManagedTensor, dlpack::Dele
 /// simulated devices is memory of the host. The consumer calls the deleter, on any thread, after
 /// its own work with the memory is done.
 /// Order: work of the stream `consumer_stream` from now on starts after the work of the tensor's
-/// compute stream; the numbers are those of from_dlpack. For memory of the host, the host blocks
-/// until the work is done.
-/// Throws:
+/// compute stream, and after all work with the tensor; the numbers are those of from_dlpack. For
+/// memory of the host, the host blocks until the work is done. Throws:
 /// - InvalidArgumentError (kInvalidArgument): a default-constructed tensor, or stream 0;
 /// - UnsupportedError (kUnsupported): a device that exchanges no memory;
 /// - DeviceError: no memory, or failed work.

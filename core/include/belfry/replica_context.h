@@ -93,8 +93,8 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
   /// Reduces every leaf of `value` over all replicas; the result has the structure of `value`, with
   /// tensors on this replica's device (SEM-30 to SEM-36).
   /// Order: blocks the host until all replicas have arrived. Tensors are reduced on communication
-  /// streams, after the work that made them and before later work of compute streams; the host does
-  /// not wait for the reduction.
+  /// streams, after the work that made them; later work waits if it uses the result, or changes
+  /// the input (SEM-245). The host does not wait for the reduction.
   /// Throws, from `run`:
   /// - StructureMismatchError (kStructure): structures or operators of replicas differ;
   /// - InvalidArgumentError (kIntegerMean): the mean of integers;

@@ -177,9 +177,8 @@ class Tensor {
   }
   /// A copy on another device of the same backend. A copy to the tensor's own device shares storage
   /// until either is written.
-  /// Order: enqueued; the target's compute stream waits for the source's, and later work of the
-  /// source's stream waits for the copy.
-  /// Throws:
+  /// Order: enqueued; the target's compute stream waits for the source's. Later work of the
+  /// source's stream waits for the copy if it changes the source (SEM-245). Throws:
   /// - InvalidArgumentError (kForeignObject): a placement of another backend;
   /// - InvalidArgumentError (kUnknownDevice): a placement without a device;
   /// - InvalidArgumentError (kInvalidArgument): a default-constructed tensor;

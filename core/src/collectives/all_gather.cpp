@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/access_order.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor/axis.h"
 #include "collectives/order_after.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace belfry::detail {
@@ -58,17 +60,21 @@ void StrategyReductions::gather_natively(std::span<const AnyTensor> parts,
                                          std::span<const AnyTensor> tables) {
   std::vector<CollectivePart> collective;
   collective.reserve(parts.size());
+  std::vector<std::shared_ptr<StreamPoint>> ends;
   for (int replica = 0; replica < devices_.size(); ++replica) {
     Device& device = devices_.device(replica);
     const auto place = static_cast<std::size_t>(replica);
     order_after(device.communication_stream(), device.compute_stream(), device);
+    order_read(device.communication_stream(), parts[place].view());
     collective.push_back(
         {parts[place].view(), tables[place].view(), &device.communication_stream()});
+    ends.push_back(std::make_shared<StreamPoint>(device));
   }
   devices_.communicator()->all_gather(collective);
-  for (int replica = 0; replica < devices_.size(); ++replica) {
-    Device& device = devices_.device(replica);
-    order_after(device.compute_stream(), device.communication_stream(), device);
+  for (std::size_t place = 0; place < collective.size(); ++place) {
+    ends[place]->set(*collective[place].stream);
+    leave_write(collective[place].output, ends[place]);
+    leave_read(collective[place].input, ends[place]);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/access_order.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor_launch.h"
@@ -37,7 +38,7 @@ AnyTensor fold_by_one_kernel(ReduceOp op, std::span<const AnyTensor> parts) {
   kernel.parameters.reduce = op;
   for (const AnyTensor& part : parts) kernel.inputs.push_back(part.view());
   kernel.outputs = {result.view()};
-  device_of(first.placement()).compute_stream().launch(std::move(kernel));
+  launch_in_order(device_of(first.placement()).compute_stream(), std::move(kernel));
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "collectives/reduction_in_parts.h"
 
+#include "backend/access_order.h"
 #include "belfry/backend/device.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/backend/host_visible.h"
@@ -148,6 +149,7 @@ void ReductionInParts::prepare_other(Leaf& leaf, const AnyTensor& tensor, int re
 }
 
 void ReductionInParts::prepare_own(Leaf& leaf, const AnyTensor& tensor) {
+  order_read(device_of(tensor.placement()).compute_stream(), tensor.view());
   const std::byte* const elements = visible(tensor.placement()).read_in_place(tensor.view());
   leaf.inputs.push_back(elements + own_range(leaf).begin);
   if (leaf.is_whole) return;

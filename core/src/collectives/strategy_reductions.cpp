@@ -298,12 +298,12 @@ void StrategyReductions::reduce_where_they_are(std::span<const std::vector<LeafR
       reduce(rest.first(leading));
       rest = rest.subspan(leading);
     }
+    reductions.leave_accesses();
   } catch (...) {
     reductions.precede_later_work();  // A part of the work may be enqueued.
     throw;
   }
   reductions.put_results(leaves);
-  reductions.precede_later_work();
 }
 
 }  // namespace belfry::detail

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backend/access_order.h"
 #include "belfry/backend/backend.h"
 #include "belfry/backend/device.h"
 #include "belfry/nest.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -91,14 +93,35 @@ class TensorReductions {
     }
   }
 
-  /// Later work of communication streams starts after the present work of compute streams.
+  /// Later work of communication streams starts after the present work of compute streams, and
+  /// after the pending accesses to the prepared tensors.
   void follow_inputs() {
+    ends_.reserve(pages_.size());
     for (const ResultPages& pages : pages_) {
       Device& device = pages.device();
       order_after(device.communication_stream(), device.compute_stream(), device);
+      ends_.push_back(std::make_shared<detail::StreamPoint>(device));
+    }
+    for (const CollectivePart& part : collectives_) {
+      detail::order_read(*part.stream, part.input);
+      detail::order_write(*part.stream, part.output);
     }
   }
-  /// Later work of compute streams starts after the present work of communication streams.
+  /// Leaves the accesses of the communication streams with the prepared tensors: later work that
+  /// uses the tensors waits.
+  void leave_accesses() {
+    for (std::size_t part = 0; part < ends_.size(); ++part) {
+      ends_[part]->set(pages_[part].device().communication_stream());
+    }
+    for (std::size_t i = 0; i < collectives_.size(); ++i) {
+      const auto& [input, output, stream] = collectives_[i];
+      const detail::StreamPointPtr& end = ends_[i % ends_.size()];
+      detail::leave_write(output, end);
+      if (input.buffer != output.buffer) detail::leave_read(input, end);
+    }
+  }
+  /// After a failure: all later work of compute streams starts after the present work of
+  /// communication streams.
   void precede_later_work() {
     for (const ResultPages& pages : pages_) {
       Device& device = pages.device();
@@ -120,6 +143,7 @@ class TensorReductions {
   std::span<ResultPages> pages_;
   std::vector<CollectivePart> collectives_;
   std::vector<AnyTensor> results_;
+  std::vector<std::shared_ptr<detail::StreamPoint>> ends_;  // Of each part.
 };
 
 }  // namespace belfry

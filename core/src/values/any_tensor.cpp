@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/access_order.h"
 #include "belfry/backend/backend.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
@@ -35,16 +36,16 @@ void require_storage(const AnyTensor& tensor, CallSite site) {
   }
 }
 
-// The target reads after the source's work, and the source's later work waits for the copy: an
-// in-place update of the source must not overtake the copy.
+// The target reads after the source's work. An in-place update of the source must not overtake the
+// copy.
 void ordered_copy(Device& to, const BufferView& target, Device& from, const BufferView& source) {
   const auto computed = from.create_event();
+  const auto copied = std::make_shared<detail::StreamPoint>(to);
   from.compute_stream().record(*computed);
   to.compute_stream().wait(*computed);
-  to.compute_stream().copy(target, source);
-  const auto copied = to.create_event();
-  to.compute_stream().record(*copied);
-  from.compute_stream().wait(*copied);
+  detail::copy_in_order(to.compute_stream(), target, source);
+  copied->set(to.compute_stream());
+  detail::leave_read(source, copied);
 }
 
 }  // namespace
@@ -122,7 +123,9 @@ void AnyTensor::read(void* to, CallSite site) const {
   if (view_.count == 0) return;
   const detail::SiteScope scope(site);
   detail::touched(to, bytes(), true, detail::submitting_site());
-  device_of(placement_).compute_stream().read(to, view_);
+  Stream& stream = device_of(placement_).compute_stream();
+  detail::order_read(stream, view_);
+  stream.read(to, view_);
 }
 
 AnyTensor AnyTensor::copy_to(Placement target, CallSite site) const {
@@ -191,7 +194,8 @@ const BufferView& AnyTensor::writable(bool keep) {
 AnyTensor detail::own_copy(const AnyTensor& tensor) {
   AnyTensor copy = AnyTensor::allocate(tensor.dtype(), tensor.shape(), tensor.placement());
   if (tensor.view().count != 0) {
-    device_of(tensor.placement()).compute_stream().copy(copy.view(), tensor.view());
+    detail::copy_in_order(device_of(tensor.placement()).compute_stream(), copy.view(),
+                          tensor.view());
   }
   return copy;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/access_order.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/dlpack.h"
@@ -71,6 +72,7 @@ std::unique_ptr<M, dlpack::Delete> exported(AnyTensor tensor,
   }
   own->extents.assign(tensor.shape().extents().begin(), tensor.shape().extents().end());
   own->strides = row_major(own->extents);
+  detail::order_write(device_of(tensor.placement()).compute_stream(), tensor.view());
   own->managed.dl_tensor = {.data = exchange.lend(tensor.view(), stream),
                             .device = detail::dlpack_device(exchange.memory_place()),
                             .ndim = tensor.shape().rank(),

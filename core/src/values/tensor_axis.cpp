@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/access_order.h"
 #include "backend/part_of.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
@@ -125,7 +126,7 @@ AnyTensor flatten_all(const std::vector<AnyTensor>& parts) {
   for (const AnyTensor& part : parts) {
     if (part.view().count == 0) continue;
     slot.count = part.view().count;
-    device_of(here).compute_stream().copy(slot, part.view());
+    copy_in_order(device_of(here).compute_stream(), slot, part.view());
     slot.offset += slot.bytes();
   }
   return all;

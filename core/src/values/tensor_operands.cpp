@@ -3,6 +3,7 @@
 
 #include "values/tensor_operands.h"
 
+#include "backend/access_order.h"
 #include "belfry/backend/backend.h"
 #include "belfry/backend/element_ops.h"
 #include "belfry/detail/host_accesses.h"
@@ -106,7 +107,7 @@ Fit fit(const TensorCall& call, const Shape& left, const Shape& right) {
 void launch(const Placement& placement, Kernel kernel) {
   const bool nothing =
       std::ranges::all_of(kernel.outputs, [](const BufferView& view) { return view.count == 0; });
-  if (!nothing) device_of(placement).compute_stream().launch(std::move(kernel));
+  if (!nothing) launch_in_order(device_of(placement).compute_stream(), std::move(kernel));
 }
 
 }  // namespace belfry::detail

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/access_order.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/detail/host_accesses.h"
@@ -93,7 +94,7 @@ void enqueue(std::shared_ptr<const UserKernel> body, std::span<const LaunchOpera
     if (operand.mode == OperandMode::kReads) kernel.inputs.push_back(operand.tensor->view());
   }
   kernel.outputs = outputs.take_views();
-  device_of(placement).compute_stream().launch(std::move(kernel));
+  launch_in_order(device_of(placement).compute_stream(), std::move(kernel));
   outputs.keep();
 }
 

@@ -36,7 +36,7 @@ enum class Op : std::uint8_t {
   kReadMirrored,  ///< `to` = the mirrored variable.
   kReadLocal,     ///< `to` = the replica-local variable.
   kUpdateLocal,   ///< The replica-local variable += number * `from`.
-  kAllReduce,     ///< `to` = the sum of `from` over all replicas.
+  kAllReduce,     ///< `to` = the sum of `from` over all replicas, in place if both are the same.
   kRotate,        ///< `to` = 3 * `from` of the next replica, copied over, + `from`, in a merge.
   kUpdate,        ///< The mirrored variable += number * the sum of `from`, in a merge.
   kNonSlot,       ///< `to` = the sum of `from`, reversed by update_non_slot, in a merge.

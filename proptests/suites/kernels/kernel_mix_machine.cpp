@@ -154,11 +154,17 @@ class Worker {
     if (!stays) memory_of(index) = kOwn;
   }
 
+  // A sole handle goes along: its storage becomes the storage of the sum.
+  Vector sum_in_place(int index) {
+    return replica_.all_reduce(ReduceOp::kSum, std::move(at(index)));
+  }
+
   void merge(const Step& step) {
     const Vector& from = at(step.from);
     switch (step.op) {
       case Op::kAllReduce:
-        return assign(step.to, replica_.all_reduce(ReduceOp::kSum, from));
+        return assign(step.to, step.to == step.from ? sum_in_place(step.to)
+                                                    : replica_.all_reduce(ReduceOp::kSum, from));
       case Op::kRotate:
         return assign(step.to, replica_.merge_call(rotated, from));
       case Op::kNonSlot:

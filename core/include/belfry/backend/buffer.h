@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/pending_accesses.h"
 #include "belfry/dtype.h"
 
 #include <cstddef>
@@ -39,6 +40,8 @@ class Buffer {
   bool is_foreign() const { return origin_ != MemoryOrigin::kDevice; }
   /// Whether the bytes may not be written.
   bool is_read_only() const { return origin_ == MemoryOrigin::kForeignReadOnly; }
+  /// For belfry itself: the accesses that the compute stream of the device may have to follow.
+  detail::PendingAccesses& pending_accesses() { return pending_; }
 
  protected:
   /// `address` is as the function of the name says.
@@ -51,6 +54,7 @@ class Buffer {
   void* address_;
   std::size_t bytes_;
   MemoryOrigin origin_;
+  detail::PendingAccesses pending_;
 };
 
 // Shared by tensors, views and commands in flight.

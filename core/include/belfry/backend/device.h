@@ -6,6 +6,7 @@
 #include "belfry/backend/kernel.h"
 #include "belfry/detail/compiler.h"
 #include "belfry/detail/prints.h"
+#include "belfry/detail/stream_order.h"
 #include "belfry/device_spec.h"
 
 #include <cstddef>
@@ -72,6 +73,11 @@ class Stream {
   /// Order: blocks the host until all work enqueued so far is done.
   /// Throws: as read.
   virtual void synchronize() = 0;
+
+ private:
+  friend class detail::StreamPoint;
+
+  detail::StreamOrder order_;
 };
 
 /// Counters of a device's allocator.

@@ -4,6 +4,7 @@
 
 #include "belfry/destination.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/device_work.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_components.h"
@@ -89,14 +90,16 @@ constexpr bool is_grouped() {
   }
 }
 
-/// Adds the devices on which `value` has tensors. The type of the value is grouped.
+/// Adds the work with the tensors of `value`. The type of the value is grouped.
 template <class V>
-void collect_devices(StrategyCore& core, const V& value, CallSite site, std::set<int>& devices) {
+void collect_work(StrategyCore& core, const V& value, CallSite site, DeviceWork& work) {
   [[maybe_unused]] const auto collect = [&](const auto&... part) {
-    (collect_devices(core, part, site, devices), ...);
+    (collect_work(core, part, site, work), ...);
   };
-  if constexpr (IsTensor<V>::value || std::is_same_v<V, AnyTensor>) {
-    if (!value.empty()) devices.insert(value.placement().device);
+  if constexpr (std::is_same_v<V, AnyTensor>) {
+    work.add(value);
+  } else if constexpr (IsTensor<V>::value) {
+    work.add(value.any());
   } else if constexpr (IsVariable<V>::value || IsDistributed<V>::value || IsMirroredOn<V>::value) {
     for_each_component(core, value, site, collect);
   } else if constexpr (requires { TensorsIn<V>::of(value); }) {

@@ -25,22 +25,12 @@
 
 namespace belfry::detail {
 
-/// Copies tensors to devices on its own streams, beside the computation there. A device's compute
-/// stream waits for a copy at the call of `arrive`: work enqueued earlier does not wait.
+/// Copies tensors to devices on its own streams, beside the computation there.
 class TensorFeed {
  public:
-  /// The tensors of a common send. The sources are kept: kept storage is not written in place.
-  struct Sent {
-    AnyTensor source;
-    Placement target;
-    std::unique_ptr<Event> copied;
-  };
-  using Parcel = std::vector<Sent>;
-
-  /// The tensor on `target`, to be used after the parcel has arrived. Order: enqueued.
-  AnyTensor send(const AnyTensor& tensor, Placement target, Parcel& parcel);
-  /// Order: later work of the compute streams waits for the copies; the host does not.
-  static void arrive(const Parcel& parcel);
+  /// The tensor on `target`. Order: enqueued; later work waits if it uses the result, or changes
+  /// `tensor` (SEM-245).
+  AnyTensor send(const AnyTensor& tensor, Placement target);
 
  private:
   std::map<int, std::unique_ptr<Stream>> streams_;  // By device of the backend.
@@ -87,7 +77,6 @@ class DatasetReader {
   struct Prepared {
     Step<B> step;
     bool is_placed = false;
-    TensorFeed::Parcel on_the_way;
     std::exception_ptr failure;  // Thrown when the step is due.
   };
 
@@ -145,7 +134,6 @@ class DatasetReader {
     if (end.has_nothing || (end.is_partial && drops())) return std::nullopt;
     if (next.step.empty > 0 && pads()) pad(next);
     if (!next.is_placed) place_shares(next);
-    TensorFeed::arrive(std::move(next.on_the_way));
     return own_shares(std::move(next.step));
   }
 
@@ -170,8 +158,7 @@ class DatasetReader {
     if (!share || !source_.part.has(index)) return;
     const Placement target = source_.strategy->placement(source_.part.replica_of(index));
     place(*share, [&](const AnyTensor& tensor) {
-      return source_.options.prefetch == 0 ? tensor.copy_to(target)
-                                           : feed_.send(tensor, target, next.on_the_way);
+      return source_.options.prefetch == 0 ? tensor.copy_to(target) : feed_.send(tensor, target);
     });
   }
 

@@ -203,12 +203,12 @@ class DestinationVerbs {
                   "containers, and structures that list their members: write static auto "
                   "members(auto& self) { return std::tie(self.first, self.second); } in the "
                   "structure, or pass the parts of a type without members");
-    std::set<int> devices;
+    DeviceWork work;
     if constexpr (kGrouped) {
       core().require_cross("group", site);
-      collect_devices(core(), value, site, devices);
+      collect_work(core(), value, site, work);
     }
-    return Completion(core().backend(), std::vector<int>(devices.begin(), devices.end()));
+    return Completion(core().backend(), std::move(work));
   }
 
   /// Copies the components of a distributed value or a variable, in order; of any other value, the

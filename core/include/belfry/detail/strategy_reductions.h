@@ -83,7 +83,7 @@ class StrategyReductions {
   /// of the i-th participating replica of `present`; all structures are equal. With `everywhere`
   /// false, host leaves are written in part 0 only.
   /// Order: tensors are enqueued on communication streams, after the work that made them and before
-  /// later work of their compute streams; the host does not block.
+  /// later work with inputs and results (SEM-245); the host does not block.
   /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for a
   /// number that is no ReduceOp or for a default-constructed tensor; DeviceError.
   void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,

@@ -3,6 +3,7 @@
 
 #include "belfry/detail/process_tensors.h"
 
+#include "backend/access_order.h"
 #include "belfry/backend/host_visible.h"
 #include "belfry/backend/process_links.h"
 #include "belfry/backend/process_parts.h"
@@ -115,7 +116,9 @@ void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements) {
   out.put(elements);
   if (elements == Elements::kSent) tensor.read(out.make_room(tensor.bytes()));
   if (elements != Elements::kHeld || tensor.bytes() == 0) return;
-  auto& device = dynamic_cast<HostVisibleDevice&>(device_of(tensor.placement()));
+  Device& own = device_of(tensor.placement());
+  order_read(own.compute_stream(), tensor.view());
+  auto& device = dynamic_cast<HostVisibleDevice&>(own);
   out.add(device.read_in_place(tensor.view()), tensor.bytes());
 }
 

@@ -3,6 +3,7 @@
 
 #include "belfry/variable.h"
 
+#include "backend/access_order.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/element_ops.h"
 #include "belfry/backend/host_kernels.h"
@@ -370,9 +371,8 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
       combine_on_host(parameters, to, delta[i]);
     } else {
       const auto& [view, right] = *next++;
-      device_of(to.tensor->placement())
-          .compute_stream()
-          .launch({KernelKind::kBinary, parameters, {view}, {view, right.view()}});
+      launch_in_order(device_of(to.tensor->placement()).compute_stream(),
+                      {KernelKind::kBinary, parameters, {view}, {view, right.view()}});
     }
   }
 }

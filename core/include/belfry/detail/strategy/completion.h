@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/device.h"
+#include "belfry/detail/device_work.h"
 #include "belfry/tensor.h"
 
 #include <memory>
@@ -22,9 +23,9 @@ class Completion {
  public:
   /// No work: done from the start.
   Completion() = default;
-  /// All work that is enqueued so far on the compute streams of `devices`, indices in the backend.
-  /// Throws: InvalidArgumentError (kUnknownDevice).
-  Completion(Backend& backend, const std::vector<int>& devices);
+  /// All work that is enqueued so far on the compute streams of the devices, and the work of other
+  /// streams. Throws: InvalidArgumentError (kUnknownDevice).
+  Completion(Backend& backend, detail::DeviceWork work);
 
   /// Whether all work is done now; the answer depends on the schedule.
   /// Order: does not block.
@@ -39,8 +40,8 @@ class Completion {
   void delay(const Placement& later) const;
 
  private:
-  // Shared by copies.
-  std::vector<std::shared_ptr<Event>> events_;
+  // Shared by copies; the points by buffers, too.
+  std::vector<detail::StreamPointPtr> points_;
 };
 
 }  // namespace belfry

@@ -63,8 +63,10 @@ class AnyTensor {
   DType dtype() const { return view_.dtype; }                ///< The element type.
   const Shape& shape() const { return shape_; }              ///< The extents.
   const Placement& placement() const { return placement_; }  ///< The device.
-  const BufferView& view() const { return view_; }           ///< The range of the buffer.
-  std::size_t bytes() const { return view_.bytes(); }        ///< The size of all elements.
+  /// The range of the buffer. Work that the caller enqueues with the view, directly on a stream, is
+  /// not ordered with copies and reductions of the tensor (SEM-245).
+  const BufferView& view() const { return view_; }
+  std::size_t bytes() const { return view_.bytes(); }  ///< The size of all elements.
 
   /// Copies the elements, bytes() bytes, to host memory.
   /// Order: blocks the host until the elements are computed.
@@ -73,8 +75,8 @@ class AnyTensor {
   /// failed (SEM-73 to SEM-75).
   void read(void* to, CallSite site = {}) const;
   /// A copy on another device of the same backend, or this tensor if `target` is its placement.
-  /// Order: the target's compute stream waits for the source's compute stream, and later work of
-  /// the source's stream waits for the copy; the host does not block.
+  /// Order: the target's compute stream waits for the source's compute stream. Later work of the
+  /// source's stream waits for the copy if it changes the source; the host does not block.
   /// Throws: InvalidArgumentError (kForeignObject) for another backend, (kUnknownDevice),
   /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
   AnyTensor copy_to(Placement target, CallSite site = {}) const;
