@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "command.h"
+#include "hangs/dump_reader.h"
+#include "hangs/explain_dumps.h"
 #include "trace/explain.h"
 
 #include <CLI/CLI.hpp>
@@ -12,8 +14,11 @@ namespace belfry::tool {
 
 void add_explain(CLI::App& app, Command& command) {
   const auto options = std::make_shared<ExplainOptions>();
-  CLI::App* sub = app.add_subcommand("explain", "Tell the steps of a trace in words");
-  sub->add_option("FILE", options->files, "Traces: one, or one of each process of a job")
+  CLI::App* sub =
+      app.add_subcommand("explain", "Tell the steps of a trace, or why a job hangs, in words");
+  sub->add_option("FILE", options->files,
+                  "Traces: one, or one of each process of a job; or dumps of flight "
+                  "recorders, one of each rank")
       ->required()
       ->option_text("...");
   sub->add_option("--replica", options->replica, "The steps of this replica and of the merges")
@@ -25,7 +30,11 @@ void add_explain(CLI::App& app, Command& command) {
   sub->add_flag("--all", options->all, "Allocations, events and the like too");
   sub->add_flag("--json", options->json, "One object of JSON");
   sub->callback([options, &command] {
-    command.action = [options](Console& console) { return explain(*options, console); };
+    command.action = [options](Console& console) {
+      return hangs::are_dumps(options->files)
+                 ? hangs::explain_dumps(options->files, options->json, console)
+                 : explain(*options, console);
+    };
   });
 }
 

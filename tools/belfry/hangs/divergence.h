@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hangs/entry_words.h"
+#include "hangs/job.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belfry::tool::hangs {
+
+/// Ranks that entered a call in the same way.
+struct Variant {
+  std::vector<int> ranks{};
+  const Entry* entry = nullptr;  ///< Of the first rank.
+};
+
+/// How a rank may have come to another call than the others.
+enum class Pattern : std::uint8_t { kUnknown, kLeftOut, kAdded, kSwapped };
+
+/// The first call of a group that ranks entered in different ways.
+struct Divergence {
+  CallId call{};
+  Difference what{};
+  std::vector<Variant> variants{};  ///< The largest first.
+  std::vector<int> ranks{};         ///< Those beside the majority; without a majority all.
+  bool has_majority = false;
+  Pattern pattern = Pattern::kUnknown;
+  bool may_be_earlier = false;  ///< The rings have no earlier call to compare.
+};
+
+/// Without a difference, and without a number that two ranks have in their rings: none.
+std::optional<Divergence> first_divergence(const Job& job, std::size_t group);
+/// Whether two ranks have the entry of a call of the group, or nothing of it is overwritten.
+bool has_common_window(const Group& group);
+
+}  // namespace belfry::tool::hangs

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hangs/dump.h"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::tool::hangs {
+
+/// A call of a group: the same on all members.
+struct CallId {
+  std::size_t group = 0;  ///< Of Job::groups.
+  std::int64_t seq = 0;
+  std::size_t part = 0;  ///< Of operations that share a number.
+  auto operator<=>(const CallId&) const = default;
+};
+
+/// As if the rank had entered all calls: it is not blamed for calls that its ring lost.
+inline constexpr std::int64_t kUnknownCall = std::numeric_limits<std::int64_t>::max();
+
+/// The calls of a group on one of its members.
+struct Track {
+  int rank = 0;
+  const Dump* dump = nullptr;         ///< Null for a rank without a dump.
+  std::vector<const Entry*> calls{};  ///< By number. Older ones may be overwritten.
+  /// The number of the last call: 0 without one, kUnknownCall if the ring lost all.
+  std::int64_t last_entered = 0;
+
+  /// The calls of a number; without one if the rank did not enter it, or overwrote it.
+  std::vector<const Entry*> at(std::int64_t seq) const;
+  const Entry* at(const CallId& call) const;
+};
+
+struct Group {
+  std::string name{};
+  std::string description{};
+  std::vector<Track> tracks{};  ///< Of the members, in the order of the ranks.
+  bool members_known = false;   ///< Else: the ranks with calls of the group.
+
+  /// Null for a rank that is no member.
+  const Track* track(int rank) const;
+  std::string words() const;  ///< `group 0 (default_pg)`.
+};
+
+/// The dumps of a job, with the calls of each group side by side.
+class Job {
+ public:
+  std::vector<Dump> dumps{};  ///< In the order of the ranks.
+  int ranks = 0;
+  std::vector<Group> groups{};  ///< In the order of the names.
+  std::vector<int> without_dump{};
+  /// The calls of each dump, as its entries; sends and receives have the number 0.
+  std::vector<std::vector<CallId>> calls{};
+
+  explicit Job(std::vector<Dump> of_ranks);
+  Job(const Job&) = delete;  // Tracks point to dumps.
+  Job& operator=(const Job&) = delete;
+
+ private:
+  using Key = std::pair<std::string, std::vector<int>>;  // The name and the ranks, if known.
+
+  void find_groups(const std::map<int, const Dump*>& by_rank);
+  void place_calls();
+
+  std::map<std::pair<int, std::string>, std::size_t> numbers_;  // Of groups, by rank and name.
+};
+
+}  // namespace belfry::tool::hangs
