@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The simulated devices of a process, which may have none.
+// The simulated devices of a process, perhaps without a device.
 #include "belfry/sim/backend.h"
 #include "belfry/testing/sim_factory.h"
 

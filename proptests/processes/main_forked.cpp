@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests in 2, 3 and 4 processes that fork makes: all processes run the same tests in the same
-// order, in one group. If a test fails in any process, the program fails.
+// Tests in 2, 3 and 4 processes, made by fork: all processes run the same tests in the same
+// order, in a common group. If a test fails in any process, the program fails.
 //
 //   --cases=N    the cases of each property, 2 by default
 #include "processes/before_tests.h"

@@ -37,7 +37,7 @@ class OneGpu final : public BackendFactory {
   std::string replay_token(Backend& /*backend*/) const override { return {}; }
 };
 
-// A process is the only one with a communicator of NCCL over several processes.
+// Fails the tests if no tensor went through NCCL.
 class CallsOfNccl final : public ::testing::Environment {
  public:
   void TearDown() override {

@@ -207,7 +207,9 @@ run() {
 case "${1:-}" in
   "") build && run build/cuda/bin "$digits" "$printed" "$left_out" ;;
   --pack) pack "${2:?a folder}" ;;
-  --from) run "${2:?a folder}" "$2/digits.csv" "$2/gpu_kernels.expected" "$2/suites_over_processes.txt" ;;
+  --from)
+    run "${2:?a folder}" "$2/digits.csv" "$2/gpu_kernels.expected" "$2/suites_over_processes.txt"
+    ;;
   *)
     sed -n '5,17s/^# \{0,1\}//p' "$0" >&2
     exit 2
