@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/detail/trace_step.h"
 
+#include "belfry/backend/type_lists.h"
 #include "belfry/detail/json.h"
 #include "words/text_digest.h"
 
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 namespace belfry::detail {
 namespace {
@@ -18,70 +20,35 @@ constexpr std::size_t kFirst = 8;
 // Readers of JSON keep whole numbers up to here.
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
 
-template <class T>
-T element(const void* data, std::size_t index) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(data) + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-template <class T>
-std::string float_text(T value) {
-  if (std::isnan(value)) return "\"nan\"";
-  if (std::isinf(value)) return value < 0 ? "\"-inf\"" : "\"inf\"";
-  return fmt::format("{}", value);
-}
-
-std::string whole_text(std::int64_t value) {
-  const bool is_small =
-      value >= -static_cast<std::int64_t>(kLargest) && value <= static_cast<std::int64_t>(kLargest);
-  return is_small ? std::to_string(value) : fmt::format("\"{}\"", value);
-}
-
 std::string count_text(std::uint64_t value) {
   return value <= kLargest ? std::to_string(value) : fmt::format("\"{}\"", value);
 }
 
-std::string element_text(DType dtype, const void* data, std::size_t i) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return float_text(element<float>(data, i));
-    case DType::kFloat64:
-      return float_text(element<double>(data, i));
-    case DType::kFloat16:
-      return float_text(static_cast<float>(element<Float16>(data, i)));
-    case DType::kBFloat16:
-      return float_text(static_cast<float>(element<BFloat16>(data, i)));
-    case DType::kInt8:
-      return whole_text(element<std::int8_t>(data, i));
-    case DType::kInt16:
-      return whole_text(element<std::int16_t>(data, i));
-    case DType::kInt32:
-      return whole_text(element<std::int32_t>(data, i));
-    case DType::kInt64:
-      return whole_text(element<std::int64_t>(data, i));
-    case DType::kUInt8:
-      return count_text(element<std::uint8_t>(data, i));
-    case DType::kUInt16:
-      return count_text(element<std::uint16_t>(data, i));
-    case DType::kUInt32:
-      return count_text(element<std::uint32_t>(data, i));
-    case DType::kUInt64:
-      return count_text(element<std::uint64_t>(data, i));
-    case DType::kBool:
-      return element<std::uint8_t>(data, i) != 0 ? "true" : "false";
+template <class T>
+std::string element_text(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(value)) return "\"nan\"";
+    if (std::isinf(value)) return value < 0 ? "\"-inf\"" : "\"inf\"";
+  } else if constexpr (std::is_signed_v<T>) {
+    if (value < -static_cast<std::int64_t>(kLargest)) return fmt::format("\"{}\"", value);
+    if (value > 0) return count_text(static_cast<std::uint64_t>(value));
+  } else if constexpr (!std::is_same_v<T, bool>) {
+    return count_text(value);
   }
-  return "null";
+  return fmt::format("{}", value);
 }
 
 }  // namespace
 
 std::string traced_elements(DType dtype, const void* data, std::size_t count) {
   std::string text = "\"first\":[";
-  for (std::size_t i = 0; i < std::min(count, kFirst); ++i) {
-    if (i > 0) text += ',';
-    text += element_text(dtype, data, i);
-  }
+  kernels::visit_type(kernels::AllTypes{}, dtype, [&]<class T>(kernels::Tag<T>) {
+    for (std::size_t i = 0; i < std::min(count, kFirst); ++i) {
+      T element;
+      std::memcpy(&element, static_cast<const char*>(data) + i * sizeof(T), sizeof(T));
+      text += (i > 0 ? "," : "") + element_text(element::load(element));
+    }
+  });
   const std::string_view bytes(static_cast<const char*>(data), count * size_of(dtype));
   return text + fmt::format("],\"digest\":\"{:016x}\"", text_digest(bytes));
 }

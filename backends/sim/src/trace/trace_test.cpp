@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -445,6 +446,23 @@ TEST(Trace, OfASinkHasTheStepsOfReplicas) {
     steps += line["kind"].get<std::string>() + line.value("after", Json::array()).dump() + " ";
   }
   EXPECT_EQ(steps, "run_begin[] start[0] arrive[] merge[2] resume[3] end[] run_end[5] ");
+}
+
+// Readers of JSON keep whole numbers up to 2^53, and know no NaN.
+TEST(Trace, WritesNumbersThatReadersCannotKeepAsTexts) {
+  const auto text = [](DType dtype, const auto& values) {
+    const std::string all = belfry::detail::traced_elements(dtype, values.data(), values.size());
+    return all.substr(0, all.find(",\"digest"));
+  };
+  const std::int64_t most = std::int64_t{1} << 53;
+  EXPECT_EQ(text(DType::kInt64, std::vector{-most, -most - 1, most + 1, std::int64_t{-5}}),
+            R"("first":[-9007199254740992,"-9007199254740993","9007199254740993",-5])");
+  EXPECT_EQ(text(DType::kInt8, std::vector<std::int8_t>{-128, 65}), R"("first":[-128,65])");
+  EXPECT_EQ(text(DType::kBool, std::vector<std::uint8_t>{0, 2}), R"("first":[false,true])");
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(text(DType::kFloat32, std::vector{0.5F, infinity, -infinity, infinity - infinity}),
+            R"("first":[0.5,"inf","-inf","nan"])");
+  EXPECT_EQ(text(DType::kBFloat16, std::vector{BFloat16(1.5F)}), R"("first":[1.5])");
 }
 
 TEST(Trace, OfASinkHasVariables) {
