@@ -50,11 +50,13 @@ class Works {
       const auto [known, added] = operations_.try_emplace(key);
       if (added) order_.push_back(key);
       known->second[replica] = step;
+      replicas_[replica] = step;
     }
   }
 
   const std::vector<OperationKey>& order() const { return order_; }
   const OperationKey& key_of(const TraceStep& work) const { return keys_.at(&work); }
+  const OfReplicas& replicas() const { return replicas_; }  ///< With any work of each.
   bool has(const TraceStep& work) const { return keys_.contains(&work); }
   OfReplicas of(const OperationKey& key) const {
     const auto found = operations_.find(key);
@@ -65,6 +67,7 @@ class Works {
   std::vector<OperationKey> order_;  // Of the program.
   std::map<const TraceStep*, OperationKey> keys_;
   std::map<OperationKey, OfReplicas> operations_;
+  OfReplicas replicas_;
 };
 
 // The numbers of a value, as far as the trace has numbers.
@@ -154,24 +157,29 @@ class Search {
 
   std::optional<PartingOperation> from(const TraceStep& of_one, const TraceStep& result) {
     add_causes(result);
-    std::optional<OperationKey>
-        wrong;  // Since when the sum or the mean of the values is the value of one.
+    std::optional<OperationKey> since;  // The sum, or the mean, is the value of the one replica.
+    std::optional<OperationKey> left_out;
     Relation before = Relation::kSame;
     for (const OperationKey& key : works_.order()) {
-      if (!causes_.contains(key)) continue;
-      const OfReplicas of_one = works_of_one_.of(key);
-      if (of_one.size() != 1) continue;
-      const TraceStep& step = *of_one.begin()->second;
+      if (!causes_.contains(key) || works_of_one_.of(key).size() != 1) continue;
+      const TraceStep& step = *works_of_one_.of(key).begin()->second;
       const OfReplicas many = works_.of(key);
       const Relation now = relation_of(step, many, &TraceStep::writes);
-      const bool is_wrong_sum =
-          step.kind == StepKind::kCollective && (now == Relation::kSum || now == Relation::kMean);
-      if (now == Relation::kNone || is_wrong_sum) return parting(step, many, wrong);
-      if (now != before) wrong = key;
+      const bool is_sum = now == Relation::kSum || now == Relation::kMean;
+      const bool is_collective = step.kind == StepKind::kCollective;
+      if (now == Relation::kNone && many.size() < works_.replicas().size()) {
+        if (!left_out.has_value()) left_out = key;  // Right, if the other replicas have no data.
+        continue;
+      }
+      if (now == Relation::kNone || (is_collective && is_sum)) {
+        return parting(is_collective ? left_out.value_or(key) : key, since);
+      }
+      if (now != before) since = key;
       before = now;
     }
+    if (left_out.has_value()) return parting(*left_out, since);
     if (result.kind != StepKind::kResume) return std::nullopt;
-    return parting_merge(of_one, result, wrong);
+    return parting_merge(of_one, result, since);
   }
 
  private:
@@ -199,8 +207,10 @@ class Search {
     }
   }
 
-  PartingOperation parting(const TraceStep& step, const OfReplicas& many,
-                           const std::optional<OperationKey>& wrong) const {
+  PartingOperation parting(const OperationKey& key,
+                           const std::optional<OperationKey>& since) const {
+    const TraceStep& step = *works_of_one_.of(key).begin()->second;
+    const OfReplicas many = works_.of(key);
     PartingOperation parting{.one = &step};
     for (const auto& [replica, other] : many) {
       if (relation_of(step, {{replica, other}}, &TraceStep::writes) != Relation::kSame) {
@@ -209,22 +219,29 @@ class Search {
     }
     parting.reason =
         step.kind == StepKind::kCollective
-            ? reason_of_merge(relation_of(step, many, &TraceStep::reads), wrong)
+            ? reason_of_merge(relation_of(step, many, &TraceStep::reads), since)
             : "the values are no parts of that of the one replica, and neither their sum nor their "
               "mean is that value";
+    std::string without;  // Replicas that do not get there.
+    for (const auto& [replica, other] : works_.replicas()) {
+      if (many.contains(replica)) continue;
+      without += fmt::format("{}{}", without.empty() ? "" : ", ", replica.second);
+    }
+    if (!without.empty())
+      parting.reason = "replica " + without + " leaves it out, and " + parting.reason;
     return parting;
   }
 
   // A merge of values on the host.
   PartingOperation parting_merge(const TraceStep& of_one, const TraceStep& result,
-                                 const std::optional<OperationKey>& wrong) const {
+                                 const std::optional<OperationKey>& since) const {
     const OfReplicas brought_by_one = steps_of(one_, StepKind::kArrive, of_one);
     Relation brought = Relation::kUnknown;
     if (brought_by_one.size() == 1) {
       brought = relation_of(*brought_by_one.begin()->second,
                             steps_of(many_, StepKind::kArrive, result), &TraceStep::brings);
     }
-    PartingOperation parting{.one = &of_one, .reason = reason_of_merge(brought, wrong)};
+    PartingOperation parting{.one = &of_one, .reason = reason_of_merge(brought, since)};
     for (const auto& [replica, step] : steps_of(many_, StepKind::kResume, result)) {
       parting.many.push_back(step);
     }
@@ -241,15 +258,15 @@ class Search {
     return steps;
   }
 
-  static std::string reason_of_merge(Relation brought, const std::optional<OperationKey>& wrong) {
+  static std::string reason_of_merge(Relation brought, const std::optional<OperationKey>& since) {
     if (brought == Relation::kSame) return "each replica brings the value of the one replica";
     const bool is_known = brought == Relation::kSum || brought == Relation::kMean;
     if (!is_known) return "the replicas bring neither parts of the value of the one replica nor it";
     const std::string text =
         fmt::format("the {} of what the replicas bring is the value of the one replica",
                     brought == Relation::kSum ? "sum" : "mean");
-    if (!wrong.has_value()) return text;
-    const auto& [name, line, number] = *wrong;
+    if (!since.has_value()) return text;
+    const auto& [name, line, number] = *since;
     return fmt::format("{}, since {} at {}", text, name, short_line(line));
   }
 

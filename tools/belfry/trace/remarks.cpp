@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -35,7 +36,24 @@ class Remarks {
     const bool is_whole = trace.ended && trace.cut == 0 &&
                           static_cast<std::int64_t>(trace.steps.size()) == trace.total;
     if (!is_whole || trace.replicas < 2 || trace.fails()) return;
-    for (const TraceStep& step : trace.steps) take(step);
+    for (const TraceStep& step : trace.steps) add_reads(step);
+    const std::map<std::int64_t, std::int64_t> all_reads = std::exchange(last_reads_, {});
+    for (const TraceStep& step : trace.steps) {
+      // The result of a collective may be unread, too.
+      const bool is_unread =
+          step.kind == StepKind::kCollective &&
+          std::ranges::none_of(step.writes, [&](const TraceValue& value) {
+            const auto last = all_reads.find(value.buffer);
+            return last != all_reads.end() && last->second > flow_.place_of(step);
+          });
+      if (!is_unread) add_reads(step);
+      take(step);
+    }
+    for (const TraceStep& step : trace.steps) find_stale(step);
+    for (const auto& [read, replicas] : stale_) {
+      add(fmt::format("{} of {} reads the {} of before its change at {}", read[0],
+                      words_of(replicas), read[1], read[2]));
+    }
     for (const auto& [number, arrivals] : rounds_) {
       find_unread(arrivals);
       find_other_producers(arrivals);
@@ -46,19 +64,71 @@ class Remarks {
   std::vector<std::string> take_texts() { return std::move(texts_); }
 
  private:
-  void take(const TraceStep& step) {
+  void add_reads(const TraceStep& step) {
     const std::int64_t place = flow_.place_of(step);
+    if (const TraceStep* const enqueued = flow_.enqueued_by(step)) done_.insert(enqueued->step);
+    if (is_write(step)) {
+      for (const TraceValue& value : step.writes) last_reads_[value.buffer] = place;
+    }
     for (const auto list : {&TraceStep::reads, &TraceStep::gets}) {
       for (const TraceValue& value : step.*list) {
         std::int64_t& last = last_reads_[value.buffer];
         last = std::max(last, place);
       }
     }
+  }
+
+  // A variable has other memory; the memory of before keeps the old value.
+  static bool is_write(const TraceStep& step) {
+    return step.kind == StepKind::kVariableWrite || step.kind == StepKind::kVariableMade;
+  }
+
+  void note_write(const TraceStep& step) {
+    // The components of a version stand in replica order.
+    const TraceAgent& agent = trace_.agent_of(step);
+    const bool is_own = agent.kind == TraceAgent::Kind::kReplica;
+    const std::int64_t component =
+        is_own ? agent.index : components_[{step.variable, step.version}]++;
+    std::set<std::int64_t>& buffers = buffers_[{step.variable, component}];
+    std::set<std::int64_t> now;
+    for (const TraceValue& value : step.writes) {
+      if (value.buffer >= 0) now.insert(value.buffer);
+    }
+    for (const std::int64_t buffer : buffers) {
+      if (!now.contains(buffer)) changed_.emplace(buffer, &step);
+    }
+    if (!now.empty()) buffers = std::move(now);
+  }
+
+  // Work of a replica on memory that a variable had before a change.
+  void find_stale(const TraceStep& step) {
+    const TraceStep* const enqueued = flow_.enqueued_by(step);
+    const TraceStep& at = enqueued == nullptr ? step : *enqueued;
+    const bool is_read = enqueued != nullptr || step.kind == StepKind::kArrive;
+    if (!is_read || trace_.agent_of(at).kind != TraceAgent::Kind::kReplica) return;
+    for (const TraceValue& value : enqueued == nullptr ? step.brings : step.reads) {
+      const auto found = changed_.find(value.buffer);
+      if (found == changed_.end() || found->second->step > at.step) continue;
+      const TraceStep* const producer = flow_.producer_of(value.buffer, step);
+      if (producer != nullptr && flow_.place_of(*producer) > found->second->step) continue;
+      const TraceStep& write = *found->second;
+      stale_[{place_of(at), trace_.variable_of(write), short_line(write.line)}].insert(
+          replica_of(at));
+    }
+  }
+
+  std::string replica_of(const TraceStep& step) const {
+    const TraceAgent& agent = trace_.agent_of(step);
+    return trace_.hosts > 1 ? fmt::format("{} of host {}", agent.index, agent.host)
+                            : std::to_string(agent.index);
+  }
+
+  void take(const TraceStep& step) {
+    if (is_write(step)) note_write(step);
+    if (step.kind == StepKind::kEnqueue && !done_.contains(step.step)) last_not_done_ = step.step;
     const TraceAgent& agent = trace_.agent_of(step);
     if (agent.kind != TraceAgent::Kind::kReplica) return;
-    const std::string replica = trace_.hosts > 1
-                                    ? fmt::format("{} of host {}", agent.index, agent.host)
-                                    : std::to_string(agent.index);
+    const std::string replica = replica_of(step);
     if (step.kind == StepKind::kStart) present_[step.run].insert(replica);
     if (step.kind == StepKind::kArrive) {
       rounds_[{step.run, step.round}][replica] = &step;
@@ -81,8 +151,9 @@ class Remarks {
     return fmt::format("the merge{} at {}", op, short_line(arrival.line));
   }
 
-  // Tensors of replicas at a merge, without a later read.
+  // Tensors of replicas at a merge, without a later read. Work that is not done may read.
   void find_unread(const Steps& arrivals) {
+    if (last_not_done_ > arrivals.begin()->second->step) return;
     for (std::size_t i = 0; i < arrivals.begin()->second->brings.size(); ++i) {
       Replicas unread;
       bool is_known = true;
@@ -143,6 +214,18 @@ class Remarks {
       }
       if (!without.empty()) left_out[without].push_back(steps.begin()->second);
     }
+    // A replica without an upload, or without any work, may have no data.
+    std::erase_if(left_out, [&](const auto& entry) {
+      const bool has_upload = std::ranges::any_of(
+          entry.second, [](const TraceStep* step) { return step->name == "write"; });
+      return has_upload ||
+             !std::ranges::all_of(entry.first, [&between](const std::string& replica) {
+               return std::ranges::any_of(between, [&replica](const auto& operation) {
+                 return std::get<StepKind>(operation.first) == StepKind::kEnqueue &&
+                        operation.second.contains(replica);
+               });
+             });
+    });
     for (auto& [without, steps] : left_out) {
       std::ranges::sort(steps, {}, &TraceStep::step);
       const TraceStep& first = *steps.front();
@@ -161,7 +244,15 @@ class Remarks {
   const Trace& trace_;
   DataFlow flow_;
   std::map<std::int64_t, std::int64_t> last_reads_;  // Of buffers: places in the program.
-  std::map<std::int64_t, Replicas> present_;         // By run.
+  std::set<std::int64_t> done_;                      // Steps that enqueued work which was done.
+  std::int64_t last_not_done_ = -1;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>
+      components_;  // So far, of a version.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::set<std::int64_t>>
+      buffers_;                                           // Of components.
+  std::map<std::int64_t, const TraceStep*> changed_;      // The first change after a buffer.
+  std::map<std::array<std::string, 3>, Replicas> stale_;  // Reader, variable, line of the change.
+  std::map<std::int64_t, Replicas> present_;              // By run.
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> merges_;  // Of a replica so far.
   std::map<std::pair<std::int64_t, std::int64_t>, Steps> rounds_;        // By run and merge.
   std::map<std::pair<std::int64_t, std::int64_t>, Between> between_;     // The same.

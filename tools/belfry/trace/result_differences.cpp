@@ -53,7 +53,8 @@ std::vector<Result> results_of(const Trace& trace) {
       add({"merge", step.run, step.round}, step, true);
     } else if (step.kind == StepKind::kVariableWrite && !local) {
       add({"variable " + trace.variable_of(step), step.version, 0}, step, true);
-    } else if ((step.kind == StepKind::kHostRead && !step.line.empty()) ||
+    } else if ((step.kind == StepKind::kHostRead && !step.line.empty() &&
+                agent.kind == TraceAgent::Kind::kHost) ||  // A replica may read its share.
                is_of_merge(trace, step)) {
       const std::string place = step.name + " at " + step.line;
       add({place, counts[place]++, 0}, step, false);

@@ -38,6 +38,7 @@ void reduction_forgotten(Strategy& strategy, bool planted) {
     };
     replica.merge_call(update, gradient);  // plant: reduction_forgotten
   });
+  strategy.read(weight).to_host();  // Waits for the work.
 }
 
 void parameter_left_out(Strategy& strategy, bool planted) {
@@ -52,6 +53,7 @@ void parameter_left_out(Strategy& strategy, bool planted) {
     };
     replica.merge_call(update, of_weight, of_bias);  // plant: parameter_left_out
   });
+  strategy.read(weight).to_host();  // Waits for the work.
 }
 
 void order_of_a_dictionary(Strategy& strategy, bool planted) {
@@ -160,12 +162,18 @@ std::vector<Plant> order_plants() {
       {"parameter_left_out", kExplain, parameter_left_out, {both}},
       {"order_of_a_dictionary", kExplain, order_of_a_dictionary, {second}},
       {"step_skipped_on_one_replica", kExplain, step_skipped_on_one_replica, {second}},
-      {"merge_skipped_on_one_replica", kError, merge_skipped_on_one_replica, {"replica 0", second}},
-      {"captured_count", kFunctions, captured_count, {second}},
+      {"merge_skipped_on_one_replica",
+       kError,
+       merge_skipped_on_one_replica,
+       {"BF-010", "replica 0", second}},
+      {"captured_count", kFunctions, captured_count, {"BF-016", second}},
       {"race_on_captured_vector", kExplore, race_on_captured_vector, {"R0", "R1"}},
       {"micro_batches_in_host_memory", kExplore, micro_batches_in_host_memory, {"R0", "R1"}},
-      {"order_of_tagged_merges", kError, order_of_tagged_merges, {"replica 0", second}},
-      {"update_that_counts_its_calls", kError, update_that_counts_its_calls, {"replica 0", second}},
+      {"order_of_tagged_merges", kError, order_of_tagged_merges, {"BF-011", "replica 0", second}},
+      {"update_that_counts_its_calls",
+       kError,
+       update_that_counts_its_calls,
+       {"BF-053", "replica 0", second}},
   };
 }
 

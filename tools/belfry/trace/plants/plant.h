@@ -28,7 +28,7 @@ struct Plant {
   std::string name;
   Finder finder = Finder::kError;
   Program program = nullptr;
-  std::vector<std::string> replicas{};  ///< Texts, each of which names replicas.
+  std::vector<std::string> replicas{};  ///< Texts with replicas, and codes of errors.
 };
 
 /// The mistakes with tensors: values of gradients, batches, masks.
