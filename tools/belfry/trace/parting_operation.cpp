@@ -217,11 +217,10 @@ class Search {
         parting.many.push_back(other);
       }
     }
-    parting.reason =
-        step.kind == StepKind::kCollective
-            ? reason_of_merge(relation_of(step, many, &TraceStep::reads), since)
-            : "the values are no parts of that of the one replica, and neither their sum nor their "
-              "mean is that value";
+    parting.reason = step.kind == StepKind::kCollective
+                         ? reason_of_merge(relation_of(step, many, &TraceStep::reads), since)
+                         : "the values of the replicas do not fit the value of the one replica: no "
+                           "parts, sum or mean";
     std::string without;  // Replicas that do not get there.
     for (const auto& [replica, other] : works_.replicas()) {
       if (many.contains(replica)) continue;
@@ -261,7 +260,8 @@ class Search {
   static std::string reason_of_merge(Relation brought, const std::optional<OperationKey>& since) {
     if (brought == Relation::kSame) return "each replica brings the value of the one replica";
     const bool is_known = brought == Relation::kSum || brought == Relation::kMean;
-    if (!is_known) return "the replicas bring neither parts of the value of the one replica nor it";
+    if (!is_known)
+      return "the values that the replicas bring do not fit the value of the one replica";
     const std::string text =
         fmt::format("the {} of what the replicas bring is the value of the one replica",
                     brought == Relation::kSum ? "sum" : "mean");

@@ -40,7 +40,8 @@ bool is_of_merge(const Trace& trace, const TraceStep& step) {
 std::vector<Result> results_of(const Trace& trace) {
   std::vector<Result> results;
   std::set<Key> known_keys;
-  std::map<std::string, std::int64_t> counts;  // Of reads and work, by name and line.
+  std::map<std::string, std::int64_t> counts;     // Of reads and work, by name and line.
+  std::map<std::string, const TraceStep*> reads;  // The last, by line.
   const auto add = [&](const Key& key, const TraceStep& step, bool in_both) {
     if (known_keys.insert(key).second) results.push_back({key, &step, in_both});
   };
@@ -57,6 +58,10 @@ std::vector<Result> results_of(const Trace& trace) {
                 agent.kind == TraceAgent::Kind::kHost) ||  // A replica may read its share.
                is_of_merge(trace, step)) {
       const std::string place = step.name + " at " + step.line;
+      // Components of a mirrored variable are read one after the other, to be compared.
+      const TraceStep* const before = std::exchange(reads[place], &step);
+      const bool is_read = step.kind == StepKind::kHostRead;
+      if (is_read && before != nullptr && !differ(before->reads, step.reads)) continue;
       add({place, counts[place]++, 0}, step, false);
     }
   }

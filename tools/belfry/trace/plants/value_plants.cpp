@@ -14,14 +14,19 @@ using Values = std::vector<float>;
 const Values kEight{1, 2, 3, 4, 5, 6, 7, 8};
 const Values kSeven{1, 2, 3, 4, 5, 6, 7};
 
-MirroredVariable<Tensor<float>> make_weight(Strategy& strategy) {
-  return strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); },
-                                    {.name = "weight"});
+using Weight = MirroredVariable<Tensor<float>>;
+
+// Runs a step on every replica, and reads the weight.
+template <class Step>
+void train(Strategy& strategy, const Step& step) {
+  const Weight weight =
+      strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); }, {.name = "weight"});
+  strategy.run([&](ReplicaContext& replica) { step(replica, weight); });
+  strategy.read(weight).to_host();
 }
 
 // A step with the mean of the gradients.
-void descend(ReplicaContext& replica, const MirroredVariable<Tensor<float>>& weight,
-             const Tensor<float>& gradient) {
+void descend(ReplicaContext& replica, const Weight& weight, const Tensor<float>& gradient) {
   replica.merge_call(
       [&weight](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& gradients) {
         const auto mean = cross.reduce(ReduceOp::kMean, gradients);
@@ -33,8 +38,7 @@ void descend(ReplicaContext& replica, const MirroredVariable<Tensor<float>>& wei
 }
 
 void mean_of_means(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kSeven));
     const auto sum = column_sum(multiply(x, weight.on(replica)));
     const float own = static_cast<float>(x.count());
@@ -44,8 +48,7 @@ void mean_of_means(Strategy& strategy, bool planted) {
 }
 
 void clip_before_reduction(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kEight));
     auto gradient = divide(column_sum(x), static_cast<float>(x.count()));
     if (planted) gradient = minimum(gradient, 5.0F);  // plant: clip_before_reduction
@@ -55,8 +58,7 @@ void clip_before_reduction(Strategy& strategy, bool planted) {
 }
 
 void local_batch_statistics(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kEight));
     const auto local = divide(column_sum(x), static_cast<float>(x.count()));
     const auto global = replica.all_reduce(ReduceOp::kMean, local);
@@ -67,8 +69,7 @@ void local_batch_statistics(Strategy& strategy, bool planted) {
 }
 
 void loss_by_local_batch(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kEight));
     const auto sum = column_sum(multiply(x, weight.on(replica)));
     const float examples = planted ? static_cast<float>(x.count()) : 8.0F;
@@ -78,8 +79,7 @@ void loss_by_local_batch(Strategy& strategy, bool planted) {
 }
 
 void scale_twice(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kEight));
     auto gradient = divide(column_sum(x), static_cast<float>(x.count()));
     const float parts = planted ? static_cast<float>(replica.num_replicas()) : 1.0F;
@@ -89,8 +89,7 @@ void scale_twice(Strategy& strategy, bool planted) {
 }
 
 void squares_of_local_gradients(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kEight));
     const auto local = divide(column_sum(x), static_cast<float>(x.count()));
     const auto global = replica.all_reduce(ReduceOp::kMean, local);
@@ -100,9 +99,9 @@ void squares_of_local_gradients(Strategy& strategy, bool planted) {
 }
 
 void equal_dropout_masks(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kEight));
+    x.to_host();  // A replica may read its share.
     const std::uint64_t first = planted ? 0 : 4 * static_cast<std::uint64_t>(replica.replica_id());
     const auto mask = random_uniform<float>(x.shape(), 7, first);  // plant: equal_dropout_masks
     descend(replica, weight, divide(column_sum(multiply(x, mask)), static_cast<float>(x.count())));
@@ -110,8 +109,7 @@ void equal_dropout_masks(Strategy& strategy, bool planted) {
 }
 
 void different_feature_masks(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto x = column_of(share_of(replica, kEight));
     const std::uint64_t seed = planted ? static_cast<std::uint64_t>(replica.replica_id()) : 0;
     const auto mask = random_uniform<float>({1}, seed);  // plant: different_feature_masks
@@ -120,8 +118,7 @@ void different_feature_masks(Strategy& strategy, bool planted) {
 }
 
 void last_window_dropped(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     Values window = share_of(replica, kSeven);
     if (planted) window.resize(7 / static_cast<std::size_t>(replica.num_replicas()));
     const auto x = column_of(window);  // plant: last_window_dropped
@@ -131,8 +128,7 @@ void last_window_dropped(Strategy& strategy, bool planted) {
 }
 
 void duplicates_of_the_sampler(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     Values share = share_of(replica, kSeven);
     const bool is_short = replica.num_replicas() > 1 && share.size() < 4;
     if (planted && is_short) share.push_back(share.front());
@@ -143,8 +139,7 @@ void duplicates_of_the_sampler(Strategy& strategy, bool planted) {
 }
 
 void sparse_rows_added_twice(Strategy& strategy, bool planted) {
-  const auto weight = make_weight(strategy);
-  strategy.run([&](ReplicaContext& replica) {
+  train(strategy, [&](ReplicaContext& replica, const Weight& weight) {
     const auto rows = column_of(share_of(replica, kEight));
     const auto all = replica.all_gather(rows);
     auto sum = column_sum(all);
