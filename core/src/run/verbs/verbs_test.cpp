@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -529,9 +528,9 @@ struct Layer {
 
 TEST_F(Verbs, GroupsLookIntoWhatHoldsTensors) {
   const auto devices = [&](const auto& value) {
-    std::set<int> found;
-    detail::collect_devices(cross_.core(), value, kHere, found);
-    return std::vector<int>(found.begin(), found.end());
+    detail::DeviceWork found;
+    detail::collect_work(cross_.core(), value, kHere, found);
+    return std::vector<int>(found.devices.begin(), found.devices.end());
   };
   const auto weight = strategy_.mirrored_variable(on(0, 1));
   const auto everywhere = ElementsAre(0, 1, 2);
