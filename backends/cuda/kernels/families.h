@@ -23,5 +23,7 @@ void launch_scatter_rows(const KernelCall& call, cudaStream_t stream);
 void launch_matmul(const KernelCall& call, cudaStream_t stream);
 void launch_reduce_replicas(const KernelCall& call, cudaStream_t stream);
 void launch_random(const KernelCall& call, cudaStream_t stream);
+void launch_fused_update(const KernelCall& call, cudaStream_t stream);
+void launch_copy_each(const KernelCall& call, cudaStream_t stream);
 
 }  // namespace belfry::cuda::kernels

@@ -37,6 +37,10 @@ void enqueue(const KernelCall& call, cudaStream_t stream) {
       return kernels::launch_reduce_replicas(call, stream);
     case KernelKind::kRandom:
       return kernels::launch_random(call, stream);
+    case KernelKind::kFusedUpdate:
+      return kernels::launch_fused_update(call, stream);
+    case KernelKind::kCopyEach:
+      return kernels::launch_copy_each(call, stream);
     case KernelKind::kUser:
       return enqueue_user_kernel(call, NativeStream(stream));
   }

@@ -19,5 +19,7 @@ void run_gather_rows(const KernelCall& call);
 void run_scatter_rows(const KernelCall& call);
 void run_matmul(const KernelCall& call);
 void run_random(const KernelCall& call);
+void run_fused_update(const KernelCall& call);
+void run_copy_each(const KernelCall& call);
 
 }  // namespace belfry::kernels

@@ -23,7 +23,7 @@ std::string_view to_string(KernelKind kind) {
   static constexpr std::string_view kNames[] = {
       "fill",       "cast",          "unary",       "binary",       "compare", "select",
       "row_reduce", "column_reduce", "gather_rows", "scatter_rows", "matmul",  "reduce_replicas",
-      "random",     "user"};
+      "random",     "fused_update",  "copy_each",   "user"};
   return name_in(kNames, kind);
 }
 

@@ -35,6 +35,10 @@ void run_on_host(const KernelCall& call) {
       return reduce_on_host(call);
     case KernelKind::kRandom:
       return kernels::run_random(call);
+    case KernelKind::kFusedUpdate:
+      return kernels::run_fused_update(call);
+    case KernelKind::kCopyEach:
+      return kernels::run_copy_each(call);
     case KernelKind::kUser:
       return run_user_kernel(call);
   }

@@ -40,6 +40,8 @@ class Validator {
   void check_rows_by_index() const;
   void check_matmul() const;
   void check_reduce_replicas() const;
+  void check_fused_update() const;
+  void check_copy_each() const;
   void check_user() const;
 
   const BufferView& out() const { return kernel_.outputs[0]; }
@@ -47,6 +49,7 @@ class Validator {
   bool is_elementwise() const;
 
   void need_operands(std::size_t inputs) const;
+  void need_pairs(std::size_t each) const;
   void need_count(std::string_view role, const BufferView& view, std::size_t count) const;
   void need_dtype(std::string_view role, const BufferView& view, DType dtype) const;
   void need_support(bool supported, std::string_view operation, DType dtype) const;
@@ -108,6 +111,12 @@ void Validator::run() const {
       need_operands(0);
       need_support(element::supports(parameters_.distribution, out().dtype),
                    name_of(parameters_.distribution), out().dtype);
+      break;
+    case KernelKind::kFusedUpdate:
+      check_fused_update();
+      break;
+    case KernelKind::kCopyEach:
+      check_copy_each();
       break;
     case KernelKind::kUser:
       check_user();
@@ -267,6 +276,26 @@ void Validator::check_reduce_replicas() const {
   }
 }
 
+void Validator::check_fused_update() const {
+  need_known(number(parameters_.update), number(UpdateRule::kAdam), "update rule");
+  const std::size_t each = 1 + slots_of(parameters_.update);
+  need_pairs(each);
+  need_support(is_floating(out().dtype), "an update", out().dtype);
+  for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
+    need_dtype("output", kernel_.outputs[o], out().dtype);
+    need_count("output", kernel_.outputs[o], in(o / each).count);
+  }
+  for (const BufferView& view : kernel_.inputs) need_dtype("input", view, out().dtype);
+}
+
+void Validator::check_copy_each() const {
+  need_pairs(1);
+  for (std::size_t i = 0; i < kernel_.inputs.size(); ++i) {
+    need_dtype("output", kernel_.outputs[i], in(i).dtype);
+    need_count("output", kernel_.outputs[i], in(i).count);
+  }
+}
+
 // The body decides about element types and counts.
 void Validator::check_user() const {
   if (kernel_.user == nullptr) fail(ErrorCode::kInvalidArgument, "the body is missing");
@@ -276,6 +305,15 @@ void Validator::check_user() const {
   fail(ErrorCode::kInvalidArgument,
        fmt::format("{} inputs and {} outputs", kernel_.inputs.size(), kernel_.outputs.size()),
        fmt::format("Its body takes {} and {}.", inputs, outputs));
+}
+
+// Any number of inputs, and `each` outputs for each input.
+void Validator::need_pairs(std::size_t each) const {
+  if (!kernel_.inputs.empty() && kernel_.outputs.size() == each * kernel_.inputs.size()) return;
+  fail(ErrorCode::kInvalidArgument,
+       fmt::format("{} inputs and {} outputs", kernel_.inputs.size(), kernel_.outputs.size()),
+       fmt::format("It needs an input or more, and {} for each input.",
+                   each == 1 ? "an output" : fmt::format("{} outputs", each)));
 }
 
 void Validator::need_operands(std::size_t inputs) const {

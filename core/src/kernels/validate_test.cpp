@@ -114,7 +114,7 @@ TEST_F(Validate, NumbersOfOperands) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(kernel(KernelKind::kReduceReplicas, {}, {view(1)})),
             ErrorCode::kInvalidArgument);
-  for (int kind = 0; kind <= static_cast<int>(KernelKind::kRandom); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(KernelKind::kCopyEach); ++kind) {
     const std::vector<BufferView> five(5, view(1));
     EXPECT_EQ(code_of(kernel(static_cast<KernelKind>(kind), {}, five)),
               ErrorCode::kInvalidArgument);
@@ -124,7 +124,7 @@ TEST_F(Validate, NumbersOfOperands) {
 }
 
 TEST_F(Validate, UnknownEnumerators) {
-  EXPECT_EQ(code_of(kernel(static_cast<KernelKind>(13), {view(1)}, {})),
+  EXPECT_EQ(code_of(kernel(static_cast<KernelKind>(16), {view(1)}, {})),
             ErrorCode::kInvalidArgument);
   const auto expect_rejected = [&](KernelKind kind, std::size_t inputs, auto change) {
     Kernel changed = kernel(kind, {view(1)}, std::vector<BufferView>(inputs, view(1)));
@@ -145,6 +145,33 @@ TEST_F(Validate, UnknownEnumerators) {
                   [](auto& p) { p.reduce = static_cast<ReduceOp>(2); });
   expect_rejected(KernelKind::kReduceReplicas, 2,
                   [](auto& p) { p.order = static_cast<ReductionOrder>(4); });
+}
+
+TEST_F(Validate, ListsOfTensors) {
+  Kernel update =
+      kernel(KernelKind::kFusedUpdate, {view(2), view(2), view(0), view(0)}, {view(2), view(0)});
+  update.parameters.update = UpdateRule::kMomentum;
+  EXPECT_EQ(code_of(update), kFine);
+  update.parameters.update = UpdateRule::kAdam;
+  EXPECT_EQ(code_of(update), ErrorCode::kInvalidArgument) << "two slots for each";
+  update.parameters.update = static_cast<UpdateRule>(3);
+  EXPECT_EQ(code_of(update), ErrorCode::kInvalidArgument);
+  update.parameters.update = UpdateRule::kMomentum;
+  update.outputs[1] = view(3);
+  EXPECT_EQ(code_of(update), ErrorCode::kShape);
+  update.outputs[1] = view(2, DType::kFloat64);
+  EXPECT_EQ(code_of(update), ErrorCode::kDType);
+  update.outputs[1] = update.outputs[0];
+  EXPECT_EQ(code_of(update), ErrorCode::kInvalidArgument) << "a tensor twice";
+  update.outputs[1] = update.inputs[0];
+  EXPECT_EQ(code_of(update), ErrorCode::kInvalidArgument) << "the gradient is changed";
+  const auto whole = [this] { return view(2, DType::kInt32); };
+  EXPECT_EQ(code_of(kernel(KernelKind::kFusedUpdate, {whole()}, {whole()})), ErrorCode::kDType);
+
+  EXPECT_EQ(code_of(kernel(KernelKind::kCopyEach, {whole(), view(3)}, {whole(), view(3)})), kFine);
+  EXPECT_EQ(code_of(kernel(KernelKind::kCopyEach, {whole(), view(3)}, {whole(), view(2)})),
+            ErrorCode::kShape);
+  EXPECT_EQ(code_of(kernel(KernelKind::kCopyEach, {whole()}, {view(2)})), ErrorCode::kDType);
 }
 
 TEST_F(Validate, CountsOfElementwiseKinds) {

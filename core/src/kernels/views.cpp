@@ -33,6 +33,11 @@ void keep_first(std::optional<Overlap>& found, Overlap overlap) {
   if (!found || overlap < *found) found = overlap;
 }
 
+// Whether output `o` may be the very view of an input.
+bool may_be_input(const Kernel& kernel, std::size_t o, bool in_place) {
+  return in_place || (kernel.user != nullptr && updates_output(kernel, o));
+}
+
 std::optional<Overlap> compare_all_pairs(const Kernel& kernel, bool in_place) {
   for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
     const BufferView& output = kernel.outputs[o];
@@ -42,8 +47,9 @@ std::optional<Overlap> compare_all_pairs(const Kernel& kernel, bool in_place) {
     for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
       const BufferView& input = kernel.inputs[i];
       if (!share_memory(output, input)) continue;
-      const bool may_be_one = in_place || (kernel.user != nullptr && updates_output(kernel, o));
-      if (!(may_be_one && same_view(output, input))) return Overlap{o, true, i};
+      if (!(same_view(output, input) && may_be_input(kernel, o, in_place))) {
+        return Overlap{o, true, i};
+      }
     }
   }
   return std::nullopt;
@@ -100,7 +106,9 @@ class SortedOutputs {
     while (at != order_.begin()) {
       const std::size_t o = *--at;
       if (!share_memory(kernel_.outputs[o], view)) break;
-      if (!(in_place && same_view(kernel_.outputs[o], view))) keep_first(found, {o, true, input});
+      if (!(same_view(kernel_.outputs[o], view) && may_be_input(kernel_, o, in_place))) {
+        keep_first(found, {o, true, input});
+      }
     }
   }
 
@@ -144,8 +152,7 @@ bool same_view(const BufferView& a, const BufferView& b) {
 
 std::optional<Overlap> find_overlap(const Kernel& kernel, bool in_place) {
   constexpr std::size_t kFewOutputs = 16;
-  if (kernel.outputs.size() <= kFewOutputs || kernel.user != nullptr)
-    return compare_all_pairs(kernel, in_place);
+  if (kernel.outputs.size() <= kFewOutputs) return compare_all_pairs(kernel, in_place);
   const SortedOutputs outputs(kernel);
   std::optional<Overlap> found;
   outputs.compare_neighbours(found);

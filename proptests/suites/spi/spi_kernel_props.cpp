@@ -17,7 +17,7 @@ namespace {
 
 class SpiKernels : public SpiTest {};
 
-constexpr int kKinds = static_cast<int>(KernelKind::kRandom) + 1;
+constexpr int kKinds = static_cast<int>(KernelKind::kCopyEach) + 1;
 
 /// A kernel on host memory: its parameters and operands.
 struct Case {
@@ -139,6 +139,30 @@ void make_random(Case& made, std::size_t count, Bits& bits) {
   made.outputs = {HostArray(dtype, count)};
 }
 
+void make_fused_update(Case& made, Bits& bits) {
+  KernelParameters& p = made.parameters;
+  p.update = static_cast<UpdateRule>(bits.below(3));
+  p.decay = static_cast<double>(bits.below(100)) / 100;
+  p.second_decay = static_cast<double>(bits.below(100)) / 100;
+  p.epsilon = static_cast<double>(bits.below(10)) / 1000;
+  const DType dtype = dtype_with(bits, is_floating);
+  for (std::size_t left = bits.below(20) + 1; left > 0; --left) {
+    const std::size_t count = bits.below(600);
+    made.inputs.push_back(random_array(dtype, count, bits));
+    for (std::size_t o = 0; o <= slots_of(p.update); ++o) {
+      made.outputs.push_back(random_array(dtype, count, bits));
+    }
+  }
+}
+
+void make_copy_each(Case& made, Bits& bits) {
+  for (std::size_t left = bits.below(20) + 1; left > 0; --left) {
+    const DType dtype = any_dtype(bits);
+    made.inputs.push_back(random_array(dtype, bits.below(600), bits));
+    made.outputs.emplace_back(dtype, made.inputs.back().count());
+  }
+}
+
 Case make_case(KernelKind kind, Bits& bits) {
   Case made;
   made.kind = kind;
@@ -170,6 +194,12 @@ Case make_case(KernelKind kind, Bits& bits) {
     case KernelKind::kRandom:
       make_random(made, count, bits);
       break;
+    case KernelKind::kFusedUpdate:
+      make_fused_update(made, bits);
+      break;
+    case KernelKind::kCopyEach:
+      make_copy_each(made, bits);
+      break;
     default:
       make_elementwise(made, count, bits);
   }
@@ -188,7 +218,7 @@ std::vector<HostArray> outputs_on_device(const Case& made, Device& device) {
   Kernel kernel{made.kind, made.parameters, {}, {}};
   for (const HostArray& array : made.outputs) {
     // Outputs are written beforehand only if the kernel changes its output.
-    kernel.outputs.push_back(made.kind == KernelKind::kScatterRows
+    kernel.outputs.push_back(updates_output(made.kind)
                                  ? upload(device, array)
                                  : allocate(device, array.dtype, array.count()));
   }

@@ -6,6 +6,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/reductions/reduce_op.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -40,16 +41,21 @@ enum class KernelKind : std::uint8_t {
   kMatmul,          ///< out (rows x columns) = op(left) op(right): from 0, inner index ascending.
   kReduceReplicas,  ///< every out[i] = fold over k of in_k[i]: N inputs, 1 or more outputs.
   kRandom,          ///< out[i] = draw (seed, offset + i) of a counter-based generator.
-  kUser,            ///< As the user's body says: see `belfry/backend/user_kernel.h`. Any types.
+  kFusedUpdate,  ///< For each input k: (w_k, slots_k) = rule(w_k, slots_k, in_k), see UpdateRule.
+  kCopyEach,     ///< out_k[i] = in_k[i] for each k: N inputs and as many outputs.
+  kUser,         ///< As the user's body says: see `belfry/backend/user_kernel.h`. Any types.
 };
 // Inputs are in the order of the formulas, except that an index comes first: {index, table} for
-// kGatherRows, {index, in} for kScatterRows. An index is int32 or int64 and has `rows` elements; a
-// table has any number of rows of `columns`. A fold of no elements is 0, the lowest or the highest
-// value. Any count may be 0.
+// kGatherRows, {index, in} for kScatterRows. Outputs of kFusedUpdate are w_0, slots_0, w_1, ...,
+// all of one floating type; pairs of kCopyEach may differ in count and type. An index is int32 or
+// int64 and has `rows` elements; a table has any number of rows of `columns`. A fold of no elements
+// is 0, the lowest or the highest value. Any count may be 0.
 
 /// Whether a kernel's outputs are read too. False for kUser, whose body knows the mode of each
 /// output.
-constexpr bool updates_output(KernelKind kind) { return kind == KernelKind::kScatterRows; }
+constexpr bool updates_output(KernelKind kind) {
+  return kind == KernelKind::kScatterRows || kind == KernelKind::kFusedUpdate;
+}
 
 /// The function of kUnary.
 enum class UnaryOp : std::uint8_t {
@@ -112,6 +118,18 @@ enum class Distribution : std::uint8_t {
   kBits,     ///< All bits of an integer type.
 };
 
+/// The rule of kFusedUpdate. `rate` is KernelParameters::scalar. Each operation is rounded to the
+/// element type, as the operation by a kernel of its own.
+enum class UpdateRule : std::uint8_t {
+  kPlain,     ///< w -= rate g.
+  kMomentum,  ///< v = decay v + g; w -= rate v.
+  kAdam,      ///< m = decay m + (1 - decay) g; v = second_decay v + (1 - second_decay) g g;
+              ///< w -= rate (m / (sqrt(v) + epsilon)).
+};
+
+/// The number of slots of each w: 0, 1 and 2.
+constexpr std::size_t slots_of(UpdateRule rule) { return static_cast<std::size_t>(rule); }
+
 /// All of a kernel but its memory. Only the fields of its kind are read.
 struct KernelParameters {
   UnaryOp unary = UnaryOp::kNegate;                      ///< Of kUnary.
@@ -125,9 +143,13 @@ struct KernelParameters {
   ReductionOrder order = ReductionOrder::kReplicaOrder;  ///< Of kReduceReplicas.
   bool transpose_left = false;                           ///< left is stored inner x rows.
   bool transpose_right = false;                          ///< right is stored columns x inner.
-  std::int64_t rows = 0;            ///< Of the output of a product, else of the matrix.
-  std::int64_t columns = 0;         ///< Of the output of a product, else of the matrix.
-  std::int64_t inner = 0;           ///< Of a product: the length of each sum.
+  std::int64_t rows = 0;                   ///< Of the output of a product, else of the matrix.
+  std::int64_t columns = 0;                ///< Of the output of a product, else of the matrix.
+  std::int64_t inner = 0;                  ///< Of a product: the length of each sum.
+  UpdateRule update = UpdateRule::kPlain;  ///< Of kFusedUpdate.
+  double decay = 0;                        ///< Of kFusedUpdate.
+  double second_decay = 0;                 ///< Of kFusedUpdate.
+  double epsilon = 0;                      ///< Of kFusedUpdate.
   double scalar = 0;                ///< Rounded once; for kScale and kShift of 16 bits to float.
   std::int64_t integer_scalar = 0;  ///< For integers, modulo 2^w; for bool: != 0.
   std::uint64_t seed = 0;           ///< Of kRandom.

@@ -38,13 +38,14 @@ class NativeStream {
   void* handle_;
 };
 
-/// The facts about a user's kernel that the types of kernel and operands decide.
+/// The facts about a user's kernel that the types of kernel and operands decide, and the number of
+/// operands.
 struct UserKernelTraits {
-  std::string_view name;               ///< The name of the type; lives as long as the program.
-  std::span<const OperandMode> modes;  ///< Of each operand, in the order of the launch.
-  std::span<const DType> dtypes;       ///< Of each operand; uint8 for scratch.
-  bool on_host = false;                ///< Whether the kernel has a body for the host.
-  bool on_cuda = false;                ///< Whether the kernel has a body for GPUs.
+  std::string_view name{};               ///< The name of the type; lives as long as the program.
+  std::span<const OperandMode> modes{};  ///< Of each operand, in the order of the launch.
+  std::span<const DType> dtypes{};       ///< Of each operand; uint8 for scratch.
+  bool on_host = false;                  ///< Whether the kernel has a body for the host.
+  bool on_cuda = false;                  ///< Whether the kernel has a body for GPUs.
 };
 
 /// The body of a kernel of kind kUser. Kernel::inputs has the operands that are read;
@@ -52,7 +53,7 @@ struct UserKernelTraits {
 /// the order of the launch.
 class UserKernel {
  public:
-  /// `traits` lives as long as the program.
+  /// `traits` lives as long as the body.
   explicit UserKernel(const UserKernelTraits& traits) : traits_(&traits) {}
   UserKernel(const UserKernel&) = delete;
   UserKernel& operator=(const UserKernel&) = delete;
