@@ -27,6 +27,8 @@
 #include "belfry/distributed_values.h"
 #include "belfry/dtype.h"
 #include "belfry/error.h"
+#include "belfry/fused_update.h"
+#include "belfry/gradient_buckets.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
 #include "belfry/reduction.h"

@@ -6,6 +6,7 @@
 #include "belfry/detail/batch_reduce_pairs.h"
 #include "belfry/detail/destination_verbs.h"
 #include "belfry/detail/distribute.h"
+#include "belfry/detail/list_verbs.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/misplaced_verbs.h"
 #include "belfry/detail/process_values.h"
@@ -51,6 +52,7 @@ namespace belfry {
 /// - StrategyError (kStrategyContract): a user's strategy breaks a rule of its hooks.
 class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>,
                             public detail::AxisVerbs<CrossReplicaContext>,
+                            public detail::ListVerbs,
                             public detail::NotInMerges {
   template <class Call>
   using Verb = detail::Verb<CrossReplicaContext, Call>;

@@ -94,4 +94,38 @@ void bodies_fit_the_operands(Tensor<float>& y, const Tensor<float>& x) {
 #endif
 }
 
+void kernels_fit_an_update() {
+  FusedUpdate::kernel(Fits());
+#ifdef KERNEL_OF_AN_UPDATE_WITHOUT_A_GRADIENT
+  // FIRST: a kernel for update_all is a trivially copyable struct with void on_host\(std::span<T>
+  struct Alone {
+    void on_host(std::span<float>) const {}
+  };
+  FusedUpdate::kernel(Alone());
+#endif
+#ifdef KERNEL_OF_AN_UPDATE_THAT_OWNS_MEMORY
+  // FIRST: a kernel for update_all is a trivially copyable struct with void on_host\(std::span<T>
+  struct Owns {
+    std::vector<float> rates;
+    void on_host(std::span<float>, std::span<const float>) const {}
+  };
+  FusedUpdate::kernel(Owns());
+#endif
+}
+
+void lists_have_mirrored_variables(const MirroredVariable<Tensor<float>>& weight,
+                                   const ReplicaLocalVariable<Tensor<float>>& own,
+                                   const MirroredVariable<float>& number) {
+  TensorVariables{weight};
+  static_cast<void>(own), static_cast<void>(number);
+#ifdef LIST_WITH_A_REPLICA_LOCAL_VARIABLE
+  // FIRST: update_all changes mirrored variables: write update for each replica-local variable
+  TensorVariables{own};
+#endif
+#ifdef LIST_WITH_A_NUMBER
+  // FIRST: update_all changes variables of tensors: write update for all others
+  TensorVariables{number};
+#endif
+}
+
 }  // namespace belfry

@@ -9,6 +9,8 @@
 #include "belfry/detail/strategy/options.h"
 #include "belfry/detail/tensor/matrix.h"
 #include "belfry/detail/variable/aggregation.h"
+#include "belfry/fused_update.h"
+#include "belfry/gradient_buckets.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/strategies.h"
 
@@ -29,6 +31,7 @@ constexpr std::array<Name, 4> kOrders{"kReplicaOrder", "kTree", "kRing", "kUnspe
 constexpr std::array<Name, 3> kEnds{"kDropPartialStep", "kPadWithEmpties", "kMaskReplicas"};
 constexpr std::array<Name, 2> kUses{"kGlobalBatch", "kPerReplica"};
 constexpr std::array<Name, 2> kSplits{"kEvenSizes", "kEachBatch"};
+constexpr std::array<Name, 2> kOps{"kSum", "kMean"};
 constexpr std::array<Name, 2> kSums{"kFirst", "kDivide"};
 
 // The members that options of all strategies have.
@@ -131,6 +134,26 @@ std::string to_string(const PackOptions& options) {
   OptionsText text;
   text.add("bytes_per_tensor", options.bytes_per_tensor, usual.bytes_per_tensor);
   text.add("bytes_per_pack", options.bytes_per_pack, usual.bytes_per_pack);
+  return text.text();
+}
+
+std::string to_string(const AdamOptions& options) {
+  const AdamOptions usual;
+  OptionsText text;
+  text.add("rate", options.rate, usual.rate);
+  text.add("decay", options.decay, usual.decay);
+  text.add("second_decay", options.second_decay, usual.second_decay);
+  text.add("epsilon", options.epsilon, usual.epsilon);
+  return text.text();
+}
+
+std::string to_string(const BucketOptions& options) {
+  const BucketOptions usual;
+  OptionsText text;
+  text.add("op", options.op, usual.op, {"belfry::ReduceOp", kOps});
+  text.add("bytes", options.bytes, usual.bytes);
+  text.add("first_bytes", options.first_bytes, usual.first_bytes);
+  text.add("rounds", options.rounds, usual.rounds);
   return text.text();
 }
 

@@ -8,6 +8,8 @@
 #include "belfry/checkpoint.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/distributed_dataset.h"
+#include "belfry/fused_update.h"
+#include "belfry/gradient_buckets.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/nest.h"
 #include "belfry/planned_all_reduce.h"
@@ -127,6 +129,13 @@ TEST_F(Printing, OfOrders) {
   EXPECT_EQ(text_of(NamedOrder{.kind = OrderKind::kTree, .root = 1}), "tree, root 1");
 }
 
+TEST_F(Printing, OfRules) {
+  EXPECT_EQ(text_of(FusedUpdate::plain(0.5)), "plain descent of rate 0.5");
+  EXPECT_EQ(text_of(FusedUpdate::momentum(0.5, 0.25)), "momentum of rate 0.5, decay 0.25");
+  EXPECT_EQ(text_of(FusedUpdate::adam(1, {.rate = 0.5, .decay = 0, .second_decay = 0})),
+            "Adam of rate 0.5, decays 0 and 0, epsilon 1e-07");
+}
+
 TEST_F(Printing, OfPlans) {
   EXPECT_EQ(text_of(ChunkRange{2, 1}), "chunk 2");
   EXPECT_EQ(text_of(ChunkRange{0, 3}), "chunks 0 to 2");
@@ -181,6 +190,8 @@ TEST_F(Printing, OfOptionsIsCodeThatCompiles) {
   EXPECT_PRINTS_ITSELF(RingOptions, {});
   EXPECT_PRINTS_ITSELF(RingOptions,
                        {.hosts = 2, .permutation = {1, 0}, .subchunks = 2, .start = 1});
+  EXPECT_PRINTS_ITSELF(AdamOptions, {.rate = 0.5, .epsilon = 0.25});
+  EXPECT_PRINTS_ITSELF(BucketOptions, {.op = belfry::ReduceOp::kSum, .bytes = 8, .rounds = 2});
   EXPECT_PRINTS_ITSELF(PackOptions, {.bytes_per_tensor = 8, .bytes_per_pack = 0});
 }
 
