@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/cluster_environment.h"
-#include "cluster/json_tree.h"
+#include "belfry/detail/json.h"
+#include "belfry/detail/json_value.h"
 #include "cluster/variable.h"
 
-#include <cstddef>
-#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace belfry {
 namespace {
 
-using detail::JsonTree;
-using Kind = JsonTree::Kind;
+using detail::JsonValue;
+using Kind = JsonValue::Kind;
 
 class ConfigReader {
  public:
@@ -21,68 +23,78 @@ class ConfigReader {
       : variable_{.name = "TF_CONFIG", .value = text}, site_(site) {}
 
   TfConfig read() {
-    const JsonTree tree = parse();
-    const JsonTree::Node& root = tree.root();
+    const JsonValue root = parse();
     require(root.kind == Kind::kObject, "expected an object of JSON");
     TfConfig config;
-    if (const auto* cluster = tree.member(root, "cluster")) {
-      read_cluster(tree, *cluster, config.cluster);
-    }
-    if (const auto* task = tree.member(root, "task")) read_task(tree, *task, config);
-    if (const auto* layer = tree.member(root, "rpc_layer")) {
+    require_other_names(root);
+    if (const auto* cluster = member(root, "cluster")) read_cluster(*cluster, config.cluster);
+    if (const auto* task = member(root, "task")) read_task(*task, config);
+    if (const auto* layer = member(root, "rpc_layer")) {
       config.rpc_layer = string_in(*layer, "rpc_layer");
     }
-    if (const auto* master = tree.member(root, "session_master")) {
+    if (const auto* master = member(root, "session_master")) {
       config.session_master = string_in(*master, "session_master");
     }
     return config;
   }
 
  private:
-  JsonTree parse() {
+  JsonValue parse() {
     try {
-      return JsonTree(variable_.value);
+      return detail::parse_json(variable_.value);
     } catch (const detail::JsonError& error) {
       fail(*error.what() == '\0' ? "expected JSON" : error.what());
     }
   }
 
-  void read_cluster(const JsonTree& tree, const JsonTree::Node& cluster, ClusterSpec& spec) {
+  // The member of the name, if the object has the member and the member is not null.
+  static const JsonValue* member(const JsonValue& object, std::string_view name) {
+    const JsonValue* const found = object.member(name);
+    return found == nullptr || found->kind == Kind::kNull ? nullptr : found;
+  }
+
+  void require_other_names(const JsonValue& value) const {
+    std::set<std::string_view> names;
+    for (const JsonValue& part : value.parts) {
+      const bool is_new = value.kind != Kind::kObject || names.insert(part.name).second;
+      require(is_new, "a second member \"" + part.name + "\"");
+      require_other_names(part);
+    }
+  }
+
+  void read_cluster(const JsonValue& cluster, ClusterSpec& spec) {
     require(cluster.kind == Kind::kObject, "cluster is no object of jobs");
-    for (const std::size_t part : cluster.parts) {
-      const JsonTree::Node& addresses = tree.node(part);
+    for (const JsonValue& addresses : cluster.parts) {
       const std::string& name = addresses.name;
       require(!name.empty(), "a job of cluster has no name");
       require(addresses.kind == Kind::kArray, "cluster." + name + " is no list of addresses");
       ClusterJob job{.name = name, .addresses = {}};
-      for (const std::size_t address : addresses.parts) {
+      for (const JsonValue& address : addresses.parts) {
         const std::string place =
             "cluster." + name + "[" + std::to_string(job.addresses.size()) + "]";
-        job.addresses.push_back(string_in(tree.node(address), place));
+        job.addresses.push_back(string_in(address, place));
         require(!job.addresses.back().empty(), place + " is empty");
       }
       spec.jobs.push_back(std::move(job));
     }
   }
 
-  void read_task(const JsonTree& tree, const JsonTree::Node& task, TfConfig& config) {
+  void read_task(const JsonValue& task, TfConfig& config) {
     require(task.kind == Kind::kObject, "task is no object");
-    if (const auto* type = tree.member(task, "type")) {
+    if (const auto* type = member(task, "type")) {
       config.job = string_in(*type, "task.type");
       require(!config.job->empty(), "task.type is empty");
     }
-    if (const auto* index = tree.member(task, "index")) {
+    if (const auto* index = member(task, "index")) {
       // Programs write the number as text, too.
-      if (index->kind == Kind::kString) {
+      if (index->kind == Kind::kString || index->kind == Kind::kNumber) {
         config.index = detail::decimal_number(index->text);
-      } else if (index->kind == Kind::kNumber && index->number <= std::numeric_limits<int>::max()) {
-        config.index = static_cast<int>(index->number);
       }
       require(config.index.has_value(), "task.index is no number of decimal digits");
     }
   }
 
-  const std::string& string_in(const JsonTree::Node& value, const std::string& place) {
+  const std::string& string_in(const JsonValue& value, const std::string& place) {
     require(value.kind == Kind::kString, place + " is no string");
     return value.text;
   }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -143,10 +144,15 @@ TEST(TfConfig, RefusesTextThatIsNoJson) {
   EXPECT_EQ(failure_of("1e999"), "expected JSON");
 }
 
-// However deep: the stack is a few megabytes.
+// The object around has the first level.
 TEST(TfConfig, PassesOverDeepMembers) {
-  const std::string text = "{\"x\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
-  EXPECT_EQ(TfConfig::parse(text), TfConfig{});
+  const auto text = [](std::size_t levels) {
+    return "{\"x\": " + std::string(levels, '[') + std::string(levels, ']') + "}";
+  };
+  EXPECT_EQ(TfConfig::parse(text(31)), TfConfig{});
+  for (const std::size_t levels : {32, 200'000}) {
+    EXPECT_TRUE(failure_of(text(levels)).ends_with("more than 32 values inside each other"));
+  }
 }
 
 TEST(TfConfig, PrintsTaskAndCluster) {

@@ -189,7 +189,7 @@ TEST(Diff, ComparesTheResultsOfOneReplicaAndOfSeveral) {
 TEST(Diff, WritesJson) {
   const Trace a = trace_of(begin_of_trace() + kStep + kEndOfTrace, "a");
   const Trace b = trace_of(begin_of_trace() + replaced(kStep, "[3,6]", "[3,5]") + kEndOfTrace, "b");
-  const JsonValue json = parse_json(said_of(a, b, true).text);
+  const JsonValue json = detail::parse_json(said_of(a, b, true).text);
   EXPECT_EQ(json.member("same")->text, "false");
   ASSERT_EQ(json.member("causes")->parts.size(), 1u);
   const JsonValue& cause = json.member("causes")->parts[0];

@@ -185,7 +185,7 @@ TEST(Explain, ShowsTheStepsThatAreAskedFor) {
 }
 
 TEST(Explain, WritesJson) {
-  const JsonValue json = parse_json(explained(kWrites, {.json = true}).text);
+  const JsonValue json = detail::parse_json(explained(kWrites, {.json = true}).text);
   EXPECT_EQ(json.member("belfry_tool")->text, "1");
   EXPECT_EQ(json.member("failed")->text, "false");
   EXPECT_EQ(json.member("steps")->parts.size(), 6u) << "without the allocation";

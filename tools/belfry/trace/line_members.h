@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trace/json_value.h"
+#include "belfry/detail/json_value.h"
 
 #include <cstdint>
 #include <string>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace belfry::tool {
+
+using detail::JsonValue;
 
 /// A line of a file. An error has the form `file:line:column: what`.
 struct LinePlace {

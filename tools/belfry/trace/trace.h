@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trace/json_value.h"
+#include "belfry/detail/json_value.h"
 #include "trace/trace_step.h"
 
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace belfry::tool {
+
+using detail::JsonValue;
 
 /// A participant of a run: a replica, the merges, a stream, the host.
 struct TraceAgent {

@@ -123,7 +123,7 @@ class Reader {
   }
 
  private:
-  // The file may be of `belfry demo --trace` or `belfry export`.
+  // The file may be of `belfry export`.
   [[noreturn]] static void fail_as_no_trace(const LinePlace& place) {
     const bool events = place.text.substr(0, 1'000).find("\"traceEvents\"") != std::string::npos;
     place.fail_at(1, events ? "expected a trace, and this is a file for ui.perfetto.dev; TraceFile "
@@ -140,7 +140,7 @@ class Reader {
   bool read_line(const LinePlace& place, bool whole) {
     JsonValue value;
     try {
-      value = parse_json(place.text);
+      value = detail::parse_json(place.text);
     } catch (const detail::JsonError& error) {
       if (!begun_) fail_as_no_trace(place);
       if (!whole) {

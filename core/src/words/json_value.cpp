@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "trace/json_value.h"
+#include "belfry/detail/json_value.h"
 
 #include "belfry/detail/json.h"
 
@@ -10,12 +10,12 @@
 #include <system_error>
 #include <utility>
 
-namespace belfry::tool {
+namespace belfry::detail {
 namespace {
 
-constexpr std::size_t kDeepest = 32;
+constexpr std::size_t kDeepestValue = 32;
 
-class Builder final : public detail::JsonPieces {
+class ValueBuilder final : public JsonPieces {
  public:
   JsonValue take() { return std::move(root_); }
 
@@ -43,8 +43,7 @@ class Builder final : public detail::JsonPieces {
   }
   // The pointers stay: only the innermost open value grows.
   void open(JsonValue::Kind kind) {
-    if (open_.size() == kDeepest)
-      throw detail::JsonError(0, "more than 32 values inside each other");
+    if (open_.size() == kDeepestValue) throw JsonError(0, "more than 32 values inside each other");
     open_.push_back(&add(kind));
   }
 
@@ -63,6 +62,12 @@ const JsonValue* JsonValue::member(std::string_view member_name) const {
   return nullptr;
 }
 
+const JsonValue& JsonValue::at(std::string_view member_name) const {
+  static const JsonValue nothing;
+  const JsonValue* const found = member(member_name);
+  return found == nullptr ? nothing : *found;
+}
+
 std::optional<std::int64_t> JsonValue::whole_number() const {
   if (kind != Kind::kNumber && kind != Kind::kString) return std::nullopt;
   std::int64_t number = 0;
@@ -73,9 +78,9 @@ std::optional<std::int64_t> JsonValue::whole_number() const {
 }
 
 JsonValue parse_json(std::string_view text) {
-  Builder builder;
-  detail::read_json(text, true, builder);
+  ValueBuilder builder;
+  read_json(text, true, builder);
   return builder.take();
 }
 
-}  // namespace belfry::tool
+}  // namespace belfry::detail
