@@ -4,8 +4,8 @@
 // Programs with a mistake, and the tools that find the mistake: docs/debugging.md.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
+#include <belfry/sim/log.h>
 #include <belfry/sim/timeline.h>
-#include <belfry/sim/trace_json.h>
 #include <belfry/tensor_ops.h>
 #include <belfry/trace.h>
 
@@ -89,7 +89,7 @@ void look() {
                        sim::Attachments{.trace = &trace}};
   step(backend, 0.5F);
   std::cout << sim::timeline(trace);
-  std::ofstream("trace.json") << sim::trace_json(backend.log());
+  // In a shell: belfry explain step.jsonl, belfry view step.jsonl
   // [look]
 }
 

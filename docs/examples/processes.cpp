@@ -79,9 +79,10 @@ void stop_a_host_at_each_call() {
 void show_the_log() {
   std::cout << "== log\n";
   // [log]
-  sim::Cluster cluster{{.hosts = 2, .schedule = sim::Schedule::fixed()}};
+  TraceFile trace{"hosts.jsonl"};
+  sim::Cluster cluster{{.hosts = 2, .schedule = sim::Schedule::fixed()}, trace};
   cluster.run([](sim::Host& host) { train(host.backend(), host.group()); });
-  std::cout << timeline(cluster.log(), {.max_rows = 14});
+  std::cout << sim::timeline(trace, {.max_rows = 14});
   // [log]
 }
 

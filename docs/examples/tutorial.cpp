@@ -272,10 +272,12 @@ void outside() {
 void timeline() {
   heading("timeline");
   // [timeline]
-  sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()}};
+  TraceFile trace{"largest.jsonl"};
+  sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()},
+                       sim::Attachments{.trace = &trace}};
   MirroredStrategy strategy{backend};
   strategy.run([](ReplicaContext& replica) { return replica.merge_call(largest, 1); });
-  std::cout << sim::timeline(backend.log());
+  std::cout << sim::timeline(trace);
   // [timeline]
 }
 

@@ -3,7 +3,6 @@
 
 #include "belfry/sim/backend.h"
 #include "belfry/sim/repeat.h"
-#include "belfry/sim/timeline.h"
 #include "memory/memory_case.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +31,7 @@ void compare_two_runs(MemoryFixture&) {
 void describe_a_run(MemoryFixture&) {
   sim::Backend backend{{.devices = 2, .seed = 3}};
   train_once(backend);
-  EXPECT_FALSE(sim::timeline(backend.log()).empty());
+  EXPECT_NE(backend.log().size(), 0U);
   static_cast<void>(sim::to_string(backend.options()));
   const sim::Schedule schedule = sim::Schedule::replay(backend.replay_token());
   sim::Backend again{{.devices = 2, .schedule = schedule, .seed = 3}};

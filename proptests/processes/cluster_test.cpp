@@ -285,7 +285,7 @@ TEST(Cluster, HasOneLogOfHostsAndBackends) {
   EXPECT_GT(log.backend(0).size(), 0U);
   EXPECT_EQ(log.backend(0).hash(), log.backend(1).hash());
   EXPECT_EQ(log.size(), 14U + log.backend(0).size() + log.backend(1).size());
-  EXPECT_EQ(log.kept(), log.size());
+  EXPECT_EQ(log.turns().size(), 14U);
 }
 
 TEST(Cluster, HashesThePlaceOfAYieldAmongTheOperationsOfABackend) {

@@ -5,10 +5,9 @@
 
 #include "batch.h"
 #include "belfry/error.h"
-#include "belfry/sim/backend.h"
 #include "belfry/sim/cluster.h"
-#include "belfry/sim/trace_json.h"
 #include "belfry/strategies.h"
+#include "belfry/trace.h"
 #include "digits.h"
 #include "lessons.h"
 #include "linear_model.h"
@@ -18,10 +17,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -32,6 +30,8 @@ namespace belfry::demo {
 namespace {
 
 constexpr int kLinearSteps = 20;
+// The steps of a trace: a page shows no more.
+constexpr std::uint64_t kTracedSteps = 50'000;
 
 // Totals of all steps of a training.
 struct Totals {
@@ -82,22 +82,6 @@ struct Setting {
   std::string claim;    // The meaning of results; empty without a remark.
 };
 
-std::uint64_t kept_of(const sim::Log& log) { return log.records().size(); }
-std::uint64_t kept_of(const sim::ClusterLog& log) { return log.kept(); }
-
-// `log`: of a backend or of a cluster.
-template <class L>
-void write_trace(const L& log, const std::string& path, Console& console) {
-  std::ofstream file(path, std::ios::binary);
-  file << sim::trace_json(log) << std::flush;
-  if (!file) {
-    throw InvalidArgumentError(ErrorCode::kFile,
-                               fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  }
-  console.line(fmt::format("trace     {} of {} operations in {}: open it in ui.perfetto.dev",
-                           kept_of(log), log.size(), shown_path(path)));
-}
-
 class Demo {
  public:
   Demo(const DemoOptions& options, Console& console, Strategy& strategy, const Setting& setting)
@@ -119,7 +103,6 @@ class Demo {
     bool good = judge();
     good = compare_integers() && good;
     report_reductions(trained);
-    trace();
     return good;
   }
 
@@ -227,16 +210,6 @@ class Demo {
                     done.reduction.host_leaves, done.reduction.bytes));
   }
 
-  // The trace of a cluster is written at the end of its run. Processes have a trace each.
-  void trace() {
-    if (options_.trace.empty() || options_.hosts > 1) return;
-    std::string path = options_.trace;
-    if (options_.group != nullptr) path += fmt::format(".{}", options_.group->rank());
-    const auto* const simulator = dynamic_cast<const sim::Backend*>(&strategy_.backend());
-    check(simulator != nullptr, "only a simulator's log can be traced");
-    write_trace(simulator->log(), path, console_);
-  }
-
   const DemoOptions& options_;
   Console& console_;
   const Setting& setting_;
@@ -248,8 +221,9 @@ class Demo {
   int correct_ = 0;
 };
 
-bool train_here(const DemoOptions& options, Console& console) {
-  const DemoBackend made = make_demo_backend(options.backend, options.replicas, options.seed);
+bool train_here(const DemoOptions& options, Console& console, TraceFile* trace) {
+  const DemoBackend made =
+      make_demo_backend(options.backend, options.replicas, options.seed, trace);
   MirroredStrategy strategy(*made.backend);
   const Setting setting{"MirroredStrategy", made.devices, made.claim};
   return Demo(options, console, strategy, setting).run();
@@ -282,20 +256,25 @@ class Among {
   Console silent_{nowhere_, nowhere_, {.quiet = true}};
 };
 
-bool train_on_hosts(const DemoOptions& options, Console& console) {
+bool train_on_hosts(const DemoOptions& options, Console& console, TraceFile* trace) {
   std::vector<int> devices;
   for (int host = 0; host < options.hosts; ++host) {
     devices.push_back(devices_of(host, options.hosts, options.replicas));
   }
   Among hosts(options, console, fmt::format("{} simulated hosts", options.hosts));
-  sim::Cluster cluster({.devices_of = devices, .seed = options.seed});
+  const sim::ClusterOptions cluster_options{.devices_of = devices, .seed = options.seed};
+  std::optional<sim::Cluster> cluster;
+  if (trace != nullptr) {
+    cluster.emplace(cluster_options, *trace);
+  } else {
+    cluster.emplace(cluster_options);
+  }
   bool good = true;
-  cluster.run([&](sim::Host& host) { good = hosts.train(host.backend(), host.group()) && good; });
-  if (!options.trace.empty()) write_trace(cluster.log(), options.trace, console);
+  cluster->run([&](sim::Host& host) { good = hosts.train(host.backend(), host.group()) && good; });
   return good;
 }
 
-bool train_among_processes(const DemoOptions& options, Console& console) {
+bool train_among_processes(const DemoOptions& options, Console& console, TraceFile* trace) {
   ProcessGroup& group = *options.group;
   const int own = devices_of(group.rank(), group.size(), options.replicas);
   if (options.replicas < group.size()) {
@@ -304,24 +283,38 @@ bool train_among_processes(const DemoOptions& options, Console& console) {
         fmt::format("{} replicas for {} processes", options.replicas, group.size()),
         "each process needs a replica: ask for more replicas");
   }
-  const DemoBackend made = make_demo_backend(options.backend, own, options.seed);
+  const DemoBackend made = make_demo_backend(options.backend, own, options.seed, trace);
   Among processes(options, console, fmt::format("{} processes", group.size()));
   return processes.train(*made.backend, group);
 }
 
-bool train(const DemoOptions& options, Console& console) {
-  if (options.group != nullptr) return train_among_processes(options, console);
-  return options.hosts == 1 ? train_here(options, console) : train_on_hosts(options, console);
+bool train(const DemoOptions& options, Console& console, TraceFile* trace) {
+  if (options.group != nullptr) return train_among_processes(options, console, trace);
+  return options.hosts == 1 ? train_here(options, console, trace)
+                            : train_on_hosts(options, console, trace);
+}
+
+// Processes have a trace each.
+bool train_traced(const DemoOptions& options, Console& console) {
+  const int rank = options.group == nullptr ? 0 : options.group->rank();
+  std::string path = options.trace;
+  if (options.group != nullptr) path += fmt::format(".{}", rank);
+  TraceFile trace(path, {.max_steps = kTracedSteps, .program = "belfry demo"});
+  const bool good = train(options, console, &trace);
+  trace.close();
+  if (rank == 0) console.line(fmt::format("trace     {}: see `belfry view`", shown_path(path)));
+  return good;
 }
 
 }  // namespace
 
 ExitCode run_demo(const DemoOptions& options, Console& console) {
-  const bool good = train(options, console);
+  const bool good =
+      options.trace.empty() ? train(options, console, nullptr) : train_traced(options, console);
   if (options.group != nullptr && options.group->rank() != 0) {
     return good ? ExitCode::kGood : ExitCode::kMismatch;
   }
-  show_lessons(options.backend, console);
+  show_lessons(options, console);
   return good ? ExitCode::kGood : ExitCode::kMismatch;
 }
 

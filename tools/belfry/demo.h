@@ -29,8 +29,8 @@ struct DemoOptions {
   std::uint64_t seed = 1;
   std::string file;
   std::optional<int> dropped_replica{};
-  /// The file for the simulator's log of the training; empty: none. With a group, each process
-  /// writes a file of its own, whose name ends in a point and the number of the process.
+  /// The file for a trace of the training; empty: none. With a group, each process writes a file of
+  /// its own, whose name ends in a point and the number of the process.
   std::string trace{};
 };
 

@@ -13,13 +13,16 @@
 namespace belfry::demo {
 namespace {
 
-DemoBackend make_simulator(int count, std::uint64_t seed) {
-  return {std::make_unique<sim::Backend>(sim::Options{.devices = count, .seed = seed}),
+DemoBackend make_simulator(int count, std::uint64_t seed, TraceFile* trace) {
+  return {std::make_unique<sim::Backend>(sim::Options{.devices = count, .seed = seed},
+                                         sim::Attachments{.trace = trace}),
           fmt::format("{} simulated device{}", count, count == 1 ? "" : "s"), ""};
 }
 
-DemoBackend make_cuda(int count) {
-  auto backend = std::make_unique<cuda::Backend>(cuda::Options::fit(count));
+DemoBackend make_cuda(int count, TraceFile* trace) {
+  cuda::Options options = cuda::Options::fit(count);
+  options.trace = trace;
+  auto backend = std::make_unique<cuda::Backend>(options);
 #ifdef BELFRY_HOST_HALF
   return {std::move(backend),
           fmt::format("the CUDA backend's host half, {} device{} of the simulated driver", count,
@@ -32,8 +35,9 @@ DemoBackend make_cuda(int count) {
 
 }  // namespace
 
-DemoBackend make_demo_backend(BackendKind kind, int count, std::uint64_t seed) {
-  return kind == BackendKind::kSim ? make_simulator(count, seed) : make_cuda(count);
+DemoBackend make_demo_backend(BackendKind kind, int count, std::uint64_t seed, TraceFile* trace) {
+  const bool simulated = kind == BackendKind::kSim;
+  return simulated ? make_simulator(count, seed, trace) : make_cuda(count, trace);
 }
 
 }  // namespace belfry::demo

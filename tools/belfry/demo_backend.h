@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/trace.h"
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,9 @@ struct DemoBackend {
   std::string claim;    ///< The meaning of results; empty without a remark.
 };
 
-/// `count` devices. The seed decides the order of events in a simulator. Throws: DeviceError
-/// (kNoDriver) for CUDA without a driver or GPU.
-DemoBackend make_demo_backend(BackendKind kind, int count, std::uint64_t seed);
+/// `count` devices. The seed decides the order of events in a simulator. A trace gets the steps of
+/// the backend. Throws: DeviceError (kNoDriver) for CUDA without a driver or GPU.
+DemoBackend make_demo_backend(BackendKind kind, int count, std::uint64_t seed,
+                              TraceFile* trace = nullptr);
 
 }  // namespace belfry::demo

@@ -57,9 +57,6 @@ void require_hosts(const DemoOptions& options, bool mpi) {
 // Throws: CLI::ValidationError.
 void require_sound(const Arguments& arguments) {
   const DemoOptions& options = arguments.demo;
-  if (!options.trace.empty() && options.backend != BackendKind::kSim) {
-    throw CLI::ValidationError("--trace", "only the simulator has a log: use --backend sim");
-  }
   const bool plain = options.backend == BackendKind::kSim && options.hosts == 1 && !arguments.mpi;
   if (!arguments.page.empty() && !plain) {
     throw CLI::ValidationError("--page", "shows a step on simulated devices of one host");
@@ -129,7 +126,7 @@ void add_demo(CLI::App& app, Command& command) {
       ->check(whole_number)
       ->option_text("ID");
   sub->add_option("--trace", options.trace,
-                  "Write the simulator's log to this file, for ui.perfetto.dev")
+                  "Write a trace of the training to this file, for explain, diff, view and export")
       ->option_text("PATH");
   sub->add_option("--page", arguments->page,
                   "Write the first step of the training as a page to step through")

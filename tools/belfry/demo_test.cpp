@@ -138,7 +138,7 @@ TEST(Demo, TheHostHalfOfCudaSaysSo) {
   const Said cuda = say(options);
   EXPECT_EQ(cuda.code, ExitCode::kGood);
   EXPECT_TRUE(cuda.has("claim     host half")) << cuda.out;
-  EXPECT_TRUE(cuda.has("a timeline is drawn from the simulator's log")) << cuda.out;
+  EXPECT_TRUE(cuda.has("The first step of the training on 2 simulated devices")) << cuda.out;
   EXPECT_TRUE(cuda.has("[ok]    46 steps match one device")) << cuda.out;
 }
 

@@ -56,15 +56,19 @@ expect 2 '--seed' demo --seed 99999999999999999999999
 expect 2 '--hosts' demo --hosts 0
 expect 2 'each host needs a replica' demo --hosts 5 --replicas 4
 expect 2 'hosts are simulated' demo --hosts 2 --backend cuda
-expect 0 '^\[ok\]' "${quick[@]}" --hosts 3 --replicas 4 --trace "$folder/hosts.json"
-python3 "${BASH_SOURCE[0]%/*}/check_trace.py" "$folder/hosts.json" || failed=1
+expect_perfetto() {
+  expect 0 '[0-9]+ steps in' export --perfetto "$1" -o "$folder/perfetto.json"
+  python3 "${BASH_SOURCE[0]%/*}/check_trace.py" "$folder/perfetto.json" || failed=1
+}
+expect 0 '^\[ok\]' "${quick[@]}" --hosts 3 --replicas 4 --trace "$folder/hosts.jsonl"
+expect_perfetto "$folder/hosts.jsonl"
+grep -q '"name":"waits for call 1"' "$folder/perfetto.json" || { echo "FAILED: no waits"; failed=1; }
 expect 0 'digest [0-9a-f]{16}$' "${quick[@]}" --hosts 2
 expect 2 'no replica 2 among 2, which are numbered from 0' demo --replicas 2 --drop-replica 2
 
-expect 0 '^\[ok\]' "${quick[@]}" --replicas 2 --batch 512 --trace "$folder/trace.json"
-python3 "${BASH_SOURCE[0]%/*}/check_trace.py" "$folder/trace.json" || failed=1
-expect 3 'BF-040 cannot write .*: No such file' "${quick[@]}" --trace "$folder/none/trace.json"
-expect 2 'only the simulator has a log' demo --backend cuda --trace "$folder/trace.json"
+expect 0 '^\[ok\]' "${quick[@]}" --replicas 2 --batch 512 --trace "$folder/trace.jsonl"
+expect_perfetto "$folder/trace.jsonl"
+expect 3 'BF-040 cannot write .*: No such file' "${quick[@]}" --trace "$folder/none/trace.jsonl"
 
 expect 3 'BF-039 cannot read .*: No such file' demo --file "$folder/none.csv"
 expect 3 'BF-039 cannot read .*: Is a directory' demo --file "$folder"
@@ -100,7 +104,8 @@ for arguments in --help "${quick[*]}"; do
 done
 
 if [[ $cuda == host-half ]]; then
-  expect 0 'claim +host half' "${quick[@]}" --backend cuda
+  expect 0 'claim +host half' "${quick[@]}" --backend cuda --trace "$folder/cuda.jsonl"
+  expect_perfetto "$folder/cuda.jsonl"
 elif [[ ! -e /dev/nvidiactl ]]; then
   expect 3 'BF-064' "${quick[@]}" --backend cuda
 fi

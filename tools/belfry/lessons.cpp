@@ -7,19 +7,44 @@
 #include "belfry/sim/backend.h"
 #include "belfry/sim/timeline.h"
 #include "belfry/strategies.h"
+#include "digits.h"
+#include "shuffle.h"
+#include "trainer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <numeric>
+#include <span>
 
 namespace belfry::demo {
 namespace {
 
 constexpr int kReplicas = 2;
 constexpr std::uint64_t kSeed = 7;
+
+// A file for a trace, removed at the end.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    const int file = mkstemp(path_.data());
+    if (file >= 0) close(file);
+  }
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = (std::filesystem::temp_directory_path() / "belfry_XXXXXX").string();
+};
 
 void print_block(tool::Console& console, const std::string& text) {
   std::size_t begin = 0;
@@ -62,9 +87,23 @@ std::string broken_step(Backend& backend) {
   return "no error";
 }
 
-void show_lessons(BackendKind kind, tool::Console& console) {
+void trace_first_step(const DemoOptions& options, int replicas, TraceFile& trace) {
+  const Digits digits = read_digits(options.file);
+  const Split parts = split(digits.count(), options.seed);
+  const auto batch = std::min(parts.training.size(), static_cast<std::size_t>(options.batch));
+  sim::Backend backend({.devices = replicas, .schedule = sim::Schedule::fixed()},
+                       sim::Attachments{.trace = &trace});
+  MirroredStrategy strategy(backend);
+  Trainer trainer(strategy, digits,
+                  {.seed = options.seed,
+                   .rate = static_cast<float>(options.rate),
+                   .dropped_replica = options.dropped_replica});
+  trainer.step_alone(std::span(parts.training).first(batch));
+}
+
+void show_lessons(const DemoOptions& options, tool::Console& console) {
   if (console.quiet()) return;
-  const DemoBackend demo = make_demo_backend(kind, kReplicas, kSeed);
+  const DemoBackend demo = make_demo_backend(options.backend, kReplicas, kSeed);
 
   console.heading("The reference example: v = 3 + id; each returns merge_call(sum of all v) + v");
   console.line(fmt::format("  {} replicas: {}", kReplicas,
@@ -75,14 +114,11 @@ void show_lessons(BackendKind kind, tool::Console& console) {
   console.line(fmt::format("The same devices afterwards: {}",
                            fmt::join(reference_example(*demo.backend), " ")));
 
-  console.heading("What happened in the reference example, time running down");
-  if (kind != BackendKind::kSim) {
-    console.line("  a timeline is drawn from the simulator's log: see --backend sim");
-    return;
-  }
-  sim::Backend backend(sim::Options{.devices = kReplicas, .seed = kSeed});
-  reference_example(backend);
-  print_block(console, sim::timeline(backend.log()));
+  console.heading("The first step of the training on 2 simulated devices, time running down");
+  const TemporaryFile file;
+  TraceFile trace(file.path());
+  trace_first_step(options, kReplicas, trace);
+  print_block(console, sim::timeline(trace, {.streams = false, .max_elements = 1}));
 }
 
 }  // namespace belfry::demo

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/trace.h"
 #include "console.h"
-#include "demo_backend.h"
+#include "demo.h"
 
 #include <string>
 #include <vector>
@@ -17,7 +18,13 @@ std::vector<int> reference_example(Backend& backend);
 /// A step in which a replica leaves before a merge. Returns the description of the error.
 std::string broken_step(Backend& backend);
 
-/// Prints the reference example, the mistake, and a timeline of the former.
-void show_lessons(BackendKind kind, tool::Console& console);
+/// The first step of the demo's training, on `replicas` simulated devices. The trace gets the
+/// steps. Throws: errors of reading the images.
+void trace_first_step(const DemoOptions& options, int replicas, TraceFile& trace);
+
+/// Prints the reference example, the mistake, and a timeline of the first step of the training.
+/// Throws: as trace_first_step; InvalidArgumentError (kFile): the folder of temporary files is not
+/// writable.
+void show_lessons(const DemoOptions& options, tool::Console& console);
 
 }  // namespace belfry::demo

@@ -32,6 +32,24 @@ std::string without_lines(std::string text) {
   return text;
 }
 
+// The words of each line, with numbers of three digits behind the point: other libraries compute
+// exponentials with other last bits.
+std::string in_words(const std::string& text) {
+  std::string words;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line); words += '\n') {
+    std::istringstream in(line);
+    for (std::string word; in >> word; words += word + ' ') {
+      const std::size_t point = word.find('.');
+      const std::size_t end = word.find_first_not_of("0123456789", point + 1);
+      const bool is_number = point != std::string::npos && point > 0 && word[point - 1] >= '0' &&
+                             word[point - 1] <= '9' && end > point + 4 && end != std::string::npos;
+      if (is_number) word.erase(point + 4, end - point - 4);
+    }
+  }
+  return words;
+}
+
 // v = 3 + id; the merge gives the sum s of all v, and each returns s + v.
 TEST(Lessons, TheReferenceExample) {
   for (const std::uint64_t seed : {0, 1, 2}) {
@@ -52,11 +70,13 @@ TEST(Lessons, TheReferenceExample) {
 TEST(Lessons, PrintWhatThePageShows) {
   std::ostringstream out;
   tool::Console console(out, out, {});
-  show_lessons(BackendKind::kSim, console);
+  DemoOptions options;
+  options.file = BELFRY_DEMO_DATA;
+  show_lessons(options, console);
   std::ifstream expected(BELFRY_LESSONS_EXPECTED);
   std::ostringstream text;
   text << expected.rdbuf();
-  EXPECT_EQ(without_lines(out.str()), "\n" + text.str());
+  EXPECT_EQ(in_words(without_lines(out.str())), in_words("\n" + text.str()));
 }
 
 TEST(Lessons, TheBrokenStepIsExplainedInEveryOrder) {

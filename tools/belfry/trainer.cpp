@@ -100,9 +100,6 @@ double Trainer::step_on_replicas(std::span<const int> rows, Outcome& outcome) {
         return loss;
       },
       batches);
-  const auto after = state();
-  outcome.velocity = after.velocity;
-  outcome.weights = after.weights;
   return losses.begin()->item();
 }
 
@@ -124,6 +121,9 @@ StepReport Trainer::step(std::span<const int> rows) {
   Outcome outcome;
   StepReport report;
   report.loss = step_on_replicas(rows, outcome);
+  const Outcome after = state();
+  outcome.velocity = after.velocity;
+  outcome.weights = after.weights;
   const OneDevice single = step_on_one_device(rows, before);
 
   const auto g = flat(outcome.gradient), g1 = flat(single.outcome.gradient);
@@ -146,6 +146,11 @@ StepReport Trainer::step(std::span<const int> rows) {
     report.worst_weight = std::max(report.worst_weight, std::abs(double{w[i]} - w1[i]) / weight);
   }
   return report;
+}
+
+double Trainer::step_alone(std::span<const int> rows) {
+  Outcome outcome;
+  return step_on_replicas(rows, outcome);
 }
 
 int Trainer::count_correct(std::span<const int> rows) {

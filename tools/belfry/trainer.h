@@ -42,6 +42,8 @@ class Trainer {
   /// A step on the images numbered `rows`. The images are split over the replicas; the gradient is
   /// the mean over all images, whatever the replicas' shares. Order: blocks the host.
   StepReport step(std::span<const int> rows);
+  /// The same step without the comparison. Returns the loss. Order: blocks the host.
+  double step_alone(std::span<const int> rows);
   /// How many of the images numbered `rows` the network tells right. Order: blocks the host.
   int count_correct(std::span<const int> rows);
   /// All weights, in the order of `Weights`. Order: blocks the host.

@@ -34,7 +34,7 @@ THIRD_PARTIES = [
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
     (r"nlohmann/",
      r"core/src/words/json\.cpp|"
-     r"backends/sim/src/(cluster/cluster_log|explore/verdict_(json|trace)|log/trace_json|"
+     r"backends/sim/src/(explore/verdict_(json|trace)|"
      r"trace/trace)_test"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),

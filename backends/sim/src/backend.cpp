@@ -97,7 +97,7 @@ struct Backend::State final : ScheduleSource {
         record(options.record_limit),
         replay(options.schedule.choices),
         chooser(make_chooser(options, attached.chooser, record, replay)),
-        sink(options.record_limit, options.digests == Digests::kAll, options.devices),
+        sink(options.record_limit, options.digests == Digests::kAll),
         locked_sink(sink),
         devices(options.devices + 1),
         connections{.links = options.links, .host = options.devices} {
@@ -138,7 +138,6 @@ struct Backend::State final : ScheduleSource {
 
   // Later holders of the engine may only release the engine; no observer is told of the release.
   ~State() override {
-    sink.attach(nullptr);
     shared.engine->attach(nullptr);
     shared.engine->attach_concurrent(nullptr);
     // An owner may hold a tensor of the backend, and a tensor holds the engine with the owner.
@@ -191,7 +190,6 @@ struct Backend::State final : ScheduleSource {
         made = make_concurrent_executor(parts);
         break;
     }
-    sink.attach(made.get());
     if (watch) watch->attach(made.get());
     if (options.schedule.kind == ScheduleKind::kReplayed) {
       made = std::make_unique<ReplayExecutor>(std::move(made), replay);

@@ -49,20 +49,11 @@ TEST(Options, AndTheOtherValuesOfTheSimulatorPrint) {
 TEST(Options, AndTheFactsAboutARunPrint) {
   const auto text_of = [](const auto& value) { return ::testing::PrintToString(value); };
   EXPECT_EQ(text_of(Annotation{.record = 3}), "record 3");
-  EXPECT_EQ(text_of(Annotation{.record = 3,
-                               .reads = 8,
-                               .writes = 12,
-                               .site = {"src/train.cpp", 5},
-                               .replica = 1,
-                               .name = 2,
-                               .members = 4,
-                               .failed = true}),
-            "record 3, name 2, reads 8 B, writes 12 B, 4 members, replica 1, train.cpp:5, failed");
-  EXPECT_EQ(text_of(RunMark{
-                .record = 0, .run = 1, .replicas = 2, .begins = true, .site = {"train.cpp", 5}}),
-            "run 1 of 2 replicas begins before record 0, train.cpp:5");
-  EXPECT_EQ(text_of(RunMark{.record = 9, .run = 1, .failed = true}),
-            "run 1 ends before record 9, failed");
+  EXPECT_EQ(
+      text_of(Annotation{.record = 3, .site = {"src/train.cpp", 5}, .name = 2, .failed = true}),
+      "record 3, name 2, train.cpp:5, failed");
+  EXPECT_EQ(text_of(RunMark{.begins = true}), "a run begins before record 0");
+  EXPECT_EQ(text_of(RunMark{.record = 9}), "a run ends before record 9");
   LogDifference difference;
   difference.text = "operation 3 differs";
   EXPECT_EQ(text_of(difference), "operation 3 differs");
@@ -108,6 +99,8 @@ TEST(Options, OfTimelinesPrintCodeThatCompiles) {
   EXPECT_EQ(::testing::PrintToString(
                 TimelineOptions{.max_rows = 20, .max_replicas = 2, .bookkeeping = true}),
             "{.max_rows = 20, .max_replicas = 2, .bookkeeping = true}");
+  EXPECT_EQ(::testing::PrintToString(TimelineOptions{.streams = false, .max_elements = 3}),
+            "{.streams = false, .max_elements = 3}");
 }
 
 TEST(Options, PrintEveryMember) {

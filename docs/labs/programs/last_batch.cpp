@@ -34,7 +34,11 @@ void print_means(Strategy& strategy) {
 }  // namespace
 
 int main() {
-  sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()}};
+  // [trace]
+  TraceFile trace{"last_batch.jsonl"};
+  sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()},
+                       sim::Attachments{.trace = &trace}};
+  // [trace]
   MirroredStrategy strategy{backend};
   std::cout << "== run\n";
   try {
@@ -42,5 +46,5 @@ int main() {
   } catch (const Error& error) {
     std::cout << error.what() << '\n';
   }
-  std::cout << "== timeline\n" << sim::timeline(backend.log());
+  std::cout << "== timeline\n" << sim::timeline(trace);
 }

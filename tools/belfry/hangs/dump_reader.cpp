@@ -5,7 +5,6 @@
 #include "belfry/detail/json.h"
 #include "belfry/error.h"
 #include "exit_code.h"
-#include "trace/json_value.h"
 #include "trace/trace_reader.h"
 
 #include <fmt/format.h>

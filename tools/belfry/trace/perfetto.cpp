@@ -94,8 +94,9 @@ class Writer {
     add_slice(at, row, time);
     add_arrows(at, row, time);
     if (step.kind == StepKind::kEnd || step.kind == StepKind::kThrow) close(row, time + 1);
-    if (step.kind == StepKind::kArrive) {
-      open_[row].push_back({fmt::format("waits for merge {}", step.round), time + 1, true});
+    if (step.kind == StepKind::kArrive || step.kind == StepKind::kCall) {
+      const char* const what = step.kind == StepKind::kCall ? "call" : "merge";
+      open_[row].push_back({fmt::format("waits for {} {}", what, step.round), time + 1, true});
     }
     const std::pair<std::size_t, Index> run{at.process, step.run};
     if (step.kind == StepKind::kRunBegin) runs_[run] = {time, step_words(trace, step)};

@@ -4,7 +4,6 @@
 #include "belfry/sim/cluster_log.h"
 
 #include "engine/digest.h"
-#include "log/log_sequence.h"
 
 #include <new>
 
@@ -18,8 +17,6 @@ std::uint64_t ClusterLog::size() const {
   for (const Log& backend : backends_) all += backend.size();
   return all;
 }
-
-std::uint64_t ClusterLog::kept() const { return LogSequence(*this).size(); }
 
 std::uint64_t ClusterLog::hash() const {
   if (backends_.empty()) return 0;

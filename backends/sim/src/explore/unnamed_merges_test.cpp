@@ -5,10 +5,12 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/explore.h"
 #include "belfry/sim/timeline.h"
+#include "belfry/trace.h"
 #include "testing/host_memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -56,22 +58,28 @@ std::vector<std::string> texts(const Log& log) {
   return lines;
 }
 
+std::string path_of_trace() {
+  return ::testing::TempDir() + "belfry_unnamed_merges_" + std::to_string(getpid());
+}
+
 TEST(UnnamedMerges, AreCountedInTheRunWithTheMost) {
   for (const std::vector<int>& runs :
        {std::vector{3, 1, 2}, std::vector{1, 3, 2}, std::vector{2, 1, 3}}) {
-    Backend backend{{.devices = 2}};
+    TraceFile trace(path_of_trace());
+    Backend backend({.devices = 2}, Attachments{.trace = &trace});
     EXPECT_EQ(meet(backend, runs), 6);  // Of three runs, 1 + 1 each.
     EXPECT_THAT(texts(backend.log()), ElementsAre(text(3, kUnnamed)));
-    EXPECT_THAT(timeline(backend.log()), EndsWith(text(3, kUnnamed) + "\n"));
-    EXPECT_THAT(timeline(backend.log()), HasSubstr("all_reduce \"loss\""));
+    EXPECT_THAT(timeline(trace), EndsWith(text(3, kUnnamed) + "\n"));
+    EXPECT_THAT(timeline(trace), HasSubstr("all_reduce \"loss\""));
   }
 }
 
 TEST(UnnamedMerges, AreNoneInRunsThatMeetOnce) {
-  Backend backend{{.devices = 2}};
+  TraceFile trace(path_of_trace());
+  Backend backend({.devices = 2}, Attachments{.trace = &trace});
   EXPECT_EQ(meet(backend, {1, 1}), 4);
   EXPECT_THAT(texts(backend.log()), IsEmpty());
-  EXPECT_THAT(timeline(backend.log()), Not(HasSubstr("have no names")));
+  EXPECT_THAT(timeline(trace), Not(HasSubstr("have no names")));
 }
 
 // Three nested runs in one run: no line meets twice in a run but the line of the merge around.

@@ -4,25 +4,21 @@
 
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "testing/operations.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace belfry::sim::annotations_test {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::of_run;
-using ::testing::Pair;
 
 Operation of_replica(OperationKind kind, std::string_view name = {}) {
   Operation operation{.kind = kind};
@@ -75,43 +71,6 @@ TEST(Annotations, AreKeptWithTheirRecordsOnly) {
   EXPECT_TRUE(log.annotations().runs().empty());
 }
 
-// The engine announces all members of collectives with one list, whose memory it uses again.
-TEST(Annotations, HaveTheBytesOfAllMembersOfTheirOwnCollective) {
-  std::vector<Footprint> bytes(4);
-  Operation member{.kind = OperationKind::kCollective};
-  member.agent.kind = AgentId::Kind::kStream;
-  member.members = 2;
-  member.footprints = bytes;
-  Log log(10);
-  for (const std::uint64_t each : {4, 10}) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      bytes[i] = {
-          .resource = i, .end = each, .mode = i < 3 ? AccessMode::kRead : AccessMode::kWrite};
-    }
-    log.append(member);
-    log.append(member);
-  }
-  // Work in between, and members without a count.
-  bytes[0].end = 1;
-  log.append(member);
-  Operation work{.kind = OperationKind::kExecute, .agent = member.agent};
-  work.footprints = std::span(bytes).last(1);
-  log.append(work);
-  log.append(member);
-  for (const std::uint64_t end : {5, 6}) {
-    bytes[0].end = end;
-    member.members = 0xFFFF;
-    log.append(member);
-  }
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
-  for (std::uint64_t record = 0; record < log.size(); ++record) {
-    const Annotation& annotation = *log.annotations().find(record);
-    found.emplace_back(annotation.reads, annotation.writes);
-  }
-  EXPECT_THAT(found, ElementsAre(Pair(12, 4), Pair(12, 4), Pair(30, 10), Pair(30, 10), Pair(21, 10),
-                                 Pair(0, 10), Pair(21, 10), Pair(25, 10), Pair(26, 10)));
-}
-
 TEST(Annotations, AReplicaWithoutAnythingToSayHasNone) {
   Log log(10);
   log.append(of_replica(OperationKind::kStart));
@@ -120,40 +79,32 @@ TEST(Annotations, AReplicaWithoutAnythingToSayHasNone) {
   EXPECT_EQ(annotation_text(log, 1), "");
 }
 
-// Two threads with a strategy each: the run that began first also ends first.
-TEST(Annotations, RunsOfThreadsEndInAnyOrder) {
+TEST(Annotations, HaveTheEndsOfTheRunsWhoseBeginsTheyHave) {
   Log log(10);
-  log.append(of_run(OperationKind::kRunBegin, 1, 5));
-  log.append(of_run(OperationKind::kRunBegin, 1, 9));
-  log.append(of_run(OperationKind::kRunEnd, 1, 5));
-  log.append(of_run(OperationKind::kRunEnd, 1, 9));
-  log.append(of_run(OperationKind::kRunEnd, 1, 9));  // Begun before the log.
-  std::vector<std::string> marks;
-  for (const RunMark& mark : log.annotations().runs()) {
-    marks.push_back((mark.begins ? "begin " : "end ") + std::to_string(mark.run));
-  }
-  EXPECT_THAT(marks, ElementsAre("begin 1", "begin 2", "end 1", "end 2"));
+  const Operation begin = of_run(OperationKind::kRunBegin, 1, 5);
+  const Operation end = of_run(OperationKind::kRunEnd, 1, 5);
+  for (const Operation& mark : {end, begin, begin, end, end, end}) log.append(mark);
+  std::string marks;
+  for (const RunMark& mark : log.annotations().runs()) marks += mark.begins ? "(" : ")";
+  EXPECT_EQ(marks, "(())");
 }
 
-// The allocation and the enqueueing of a tensor are the host's, for the replica or the merge that
-// makes the tensor.
-TEST(Annotations, SayForWhomTheHostActs) {
-  for (const Carrier carrier : {Carrier::kFiber, Carrier::kBaton, Carrier::kConcurrent}) {
-    Backend backend{{.devices = 2, .carrier = carrier}};
-    MirroredStrategy strategy{backend};
-    Tensor<float>::full(Shape{1}, 0, strategy.placement(1));
-    strategy.run([&](ReplicaContext& replica) {
-      if (replica.replica_id() == 1) Tensor<float>::zeros({1});
-      replica.merge_call(
-          [&](CrossReplicaContext&) { Tensor<float>::full(Shape{1}, 0, strategy.placement(1)); });
-    });
-    std::vector<int> replicas;
-    for (std::uint64_t i = 0; i < backend.log().records().size(); ++i) {
-      if (backend.log().records()[i].kind != OperationKind::kEnqueue) continue;
-      replicas.push_back(backend.log().annotations().find(i)->replica);
-    }
-    EXPECT_THAT(replicas, ElementsAre(-1, 1, -1)) << to_string(carrier);
+// The fill that comes after the failed gather is skipped.
+TEST(Annotations, MarkWorkThatFailedOrWasSkipped) {
+  Backend backend{{.devices = 1, .schedule = Schedule::fixed()}};
+  MirroredStrategy strategy{backend};
+  EXPECT_THROW(strategy.run([](ReplicaContext&) {
+    const auto table = Tensor<float>::zeros({2, 1});
+    const auto row = gather_rows(table, Tensor<std::int64_t>::full({1}, 2));
+    return Tensor<float>::full({1}, 1.0F).to_host()[0];
+  }),
+               DeviceError);
+  std::vector<bool> failed;
+  for (std::uint64_t i = 0; i < backend.log().records().size(); ++i) {
+    if (backend.log().records()[i].kind != OperationKind::kExecute) continue;
+    failed.push_back(annotation_text(backend.log(), i).ends_with(", FAILED"));
   }
+  EXPECT_EQ(failed, (std::vector<bool>{false, false, true, true}));
 }
 
 }  // namespace

@@ -99,16 +99,12 @@ void Log::append_other(const Operation& operation) {
   if (!is_step(operation.kind)) [[unlikely]] {
     return annotations_.add_run(operation, records_.size(), size_ < limit_);
   }
-  append_of_host(operation, -1);
-}
-
-void Log::append_of_host(const Operation& operation, std::int32_t replica) {
   count(operation.agent, operation, hash_of(operation.agent));
   if (size_++ >= limit_) return;
   const bool has_site = keep_merge_sites_ && operation.kind == OperationKind::kMerge;
   if (has_site && !keep_site(operation)) return;
   if (operation.agent.kind == AgentId::Kind::kReplica) return keep(operation);
-  if (keep_record(operation)) annotations_.add(operation, records_.size() - 1, replica);
+  if (keep_record(operation)) annotations_.add(operation, records_.size() - 1);
 }
 
 // Whether memory holds the site: every kept merge has a site.
@@ -125,7 +121,7 @@ bool Log::keep_site(const Operation& operation) {
 // The frequent steps of replicas have no name; the annotation of their merge has the line.
 void Log::keep(const Operation& operation) {
   if (!keep_record(operation) || operation.name.empty()) return;
-  annotations_.add(operation, records_.size() - 1, -1);
+  annotations_.add(operation, records_.size() - 1);
 }
 
 bool Log::keep_record(const Operation& operation) {
@@ -147,8 +143,6 @@ std::string annotation_text(const Log& log, std::uint64_t record) {
   if (known->name != 0) add(std::string(log.annotations().name(known->name)));
   const LogRecord& own = log.records()[record];
   if (own.kind == OperationKind::kAllocate) add(std::to_string(own.value) + " B");
-  if (known->reads != 0) add("reads " + std::to_string(known->reads) + " B");
-  if (known->writes != 0) add("writes " + std::to_string(known->writes) + " B");
   if (!known->site.empty()) add(to_string(known->site));
   if (known->failed) add("FAILED");
   return text;

@@ -14,11 +14,8 @@ namespace belfry::sim {
 class LogSink final : public OperationSink {
  public:
   /// Keeps at most `limit` operations.
-  LogSink(std::size_t limit, bool keep_merge_sites, int devices)
-      : log_(limit, keep_merge_sites, devices) {}
+  LogSink(std::size_t limit, bool keep_merge_sites) : log_(limit, keep_merge_sites) {}
 
-  /// Sets the executor whose runs tell the replica of a call of the host.
-  void attach(const Executor* executor) { executor_ = executor; }
   void on_operation(const Operation& operation) override {
     if (operation.agent.kind == AgentId::Kind::kHost) return append_of_host(operation);
     log_.append(operation);
@@ -28,12 +25,10 @@ class LogSink final : public OperationSink {
  private:
   void append_of_host(Operation operation) {
     if (operation.site.empty()) operation.site = detail::submitting_site();
-    const int replica = executor_ == nullptr ? -1 : detail::current_place(*executor_).replica;
-    log_.append_of_host(operation, replica);
+    log_.append(operation);
   }
 
   Log log_;
-  const Executor* executor_ = nullptr;
 };
 
 /// The same where several threads may report at a time.

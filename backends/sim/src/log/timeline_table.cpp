@@ -3,7 +3,7 @@
 #include "log/timeline_table.h"
 
 #include "belfry/backend/operation.h"
-#include "log/log_sequence.h"
+#include "belfry/detail/options_text.h"
 
 #include <algorithm>
 #include <string_view>
@@ -19,7 +19,8 @@ constexpr std::string_view kEquals = " = ";
 std::string title_of(const TimelineColumn& key) {
   switch (key.group) {
     case TimelineColumn::kReplica:
-      return host_prefix(key.host) + to_string(AgentId{AgentId::Kind::kReplica, key.place});
+      return (key.host < 0 ? "" : "H" + std::to_string(key.host) + " ") +
+             to_string(AgentId{AgentId::Kind::kReplica, key.place});
     case TimelineColumn::kOthers:
       return "others";
     case TimelineColumn::kMerge:
@@ -28,8 +29,6 @@ std::string title_of(const TimelineColumn& key) {
       return "streams";
     case TimelineColumn::kHost:
       return "host";
-    case TimelineColumn::kCall:
-      return "group";
     case TimelineColumn::kWhat:
       break;
   }
@@ -47,6 +46,17 @@ void put(std::string& line, std::size_t begin, const std::string& text) {
 }
 
 }  // namespace
+
+std::string to_string(const TimelineOptions& options) {
+  const TimelineOptions usual;
+  detail::OptionsText text;
+  text.add("max_rows", options.max_rows, usual.max_rows);
+  text.add("max_replicas", options.max_replicas, usual.max_replicas);
+  text.add("bookkeeping", options.bookkeeping, usual.bookkeeping);
+  text.add("streams", options.streams, usual.streams);
+  text.add("max_elements", options.max_elements, usual.max_elements);
+  return text.text();
+}
 
 void TimelineTable::add(TimelineRow row) {
   const bool may_join = !options_.bookkeeping && !rows_.empty();
@@ -156,7 +166,8 @@ std::string TimelineTable::text(std::uint64_t left, const std::string& notes) {
   if (left != 0) text += "... and " + std::to_string(left) + " more\n";
   if (hidden_ != 0) {
     text += "not shown: " + std::to_string(hidden_) +
-            (hidden_ == 1 ? " operation" : " operations") + " of bookkeeping\n";
+            (hidden_ == 1 ? " operation" : " operations") + " of " +
+            (options_.streams ? "" : "streams and ") + "bookkeeping\n";
   }
   return text + notes;
 }

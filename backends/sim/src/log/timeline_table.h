@@ -16,7 +16,7 @@ namespace belfry::sim {
 /// A column of a timeline. The order is the printed order: a group, then the host of a cluster or
 /// -1, then a place in the group.
 struct TimelineColumn {
-  enum Group : int { kReplica, kOthers, kMerge, kStream, kHost, kCall, kWhat };
+  enum Group : int { kReplica, kOthers, kMerge, kStream, kHost, kWhat };
   Group group = kHost;
   int host = -1;
   std::int32_t place = 0;

@@ -3,11 +3,12 @@
 
 // The timeline of a trace.
 #include "belfry/detail/file_source.h"
+#include "belfry/detail/json.h"
+#include "belfry/detail/json_value.h"
 #include "belfry/error.h"
 #include "belfry/sim/timeline.h"
 #include "belfry/trace.h"
 #include "log/timeline_table.h"
-#include "trace/json_value.h"
 
 #include <fmt/format.h>
 
@@ -24,24 +25,27 @@
 namespace belfry::sim {
 namespace {
 
+using belfry::detail::JsonValue;
+
 // `train.cpp:12`, without the folders.
 std::string short_line(const std::string& line) {
   return line.substr(line.find_last_of("/\\") + 1);
 }
 
 // `[1, 2]`, `0.5`, `[1, 2, 3, 4, 5, 6, 7, 8, ...]`; without elements the type, `float32[2]`.
-std::string value_text(const JsonValue& value) {
+std::string value_text(const JsonValue& value, std::size_t most) {
   std::string text;
   if (value.has("text")) {
     text = value.text_of("text");
   } else if (value.has("first")) {
-    const std::vector<JsonValue>& first = value.at("first").items;
-    for (const JsonValue& element : first) text += (text.empty() ? "" : ", ") + element.text;
-    if (value.number_of("count") > first.size()) text += ", ...";
-    if (!value.at("shape").items.empty()) text = "[" + text + "]";
+    const std::vector<JsonValue>& first = value.at("first").parts;
+    const std::size_t shown = std::min(first.size(), most);
+    for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + first[i].text;
+    if (value.number_of("count") > shown) text += shown == 0 ? "..." : ", ...";
+    if (!value.at("shape").parts.empty()) text = "[" + text + "]";
   } else {
     text = value.text_of("type");
-    const std::vector<JsonValue>& shape = value.at("shape").items;
+    const std::vector<JsonValue>& shape = value.at("shape").parts;
     for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "[" : ",") + shape[i].text;
     if (!shape.empty()) text += "]";
   }
@@ -49,10 +53,12 @@ std::string value_text(const JsonValue& value) {
   return leaf.empty() ? text : leaf + " " + text;
 }
 
-std::string values_text(const std::string& before, const JsonValue& values) {
+std::string values_text(const std::string& before, const JsonValue& values, std::size_t most) {
+  constexpr std::size_t kMostLetters = 40;
   std::string text;
-  for (const JsonValue& value : values.items) {
-    text += (text.empty() ? before : ", ") + value_text(value);
+  for (const JsonValue& value : values.parts) {
+    if (text.size() > kMostLetters) return text + ", ...";
+    text += (text.empty() ? before : ", ") + value_text(value, most);
   }
   return text;
 }
@@ -67,7 +73,7 @@ class TraceSteps {
       ++number;
       if (in.eof()) break;  // A line that was being written.
       try {
-        add(JsonBuilder::read(text));
+        add(belfry::detail::parse_json(text));
       } catch (const belfry::detail::JsonError& error) {
         throw InvalidArgumentError(
             ErrorCode::kFileFormat,
@@ -112,9 +118,12 @@ class TraceSteps {
   void give_elements(const JsonValue& line) {
     const std::uint64_t step = line.number_of("value_of");
     if (step >= steps_.size()) return;
-    std::vector<JsonValue>& list = steps_[step].members[line.text_of("list")].items;
-    const std::uint64_t index = line.number_of("index");
-    if (index < list.size()) list[index].members["first"] = line.at("first");
+    const std::string& list = line.text_of("list");
+    for (JsonValue& values : steps_[step].parts) {
+      const std::uint64_t index = line.number_of("index");
+      if (values.name != list || index >= values.parts.size()) continue;
+      values.parts[index].parts.push_back(line.at("first"));  // With its name.
+    }
   }
 
   std::vector<JsonValue> steps_;
@@ -130,10 +139,14 @@ class TraceRows {
       : trace_(trace), options_(options), table_(options) {
     for (const JsonValue& step : trace.steps()) {
       count_merge(step);
-      if (!options.bookkeeping && is_hidden(step)) {
+      TimelineRow row = row_of(step);
+      const bool is_of_streams = row.column.group == TimelineColumn::kStream ||
+                                 (!options.bookkeeping && step.text_of("kind") == "enqueue");
+      const bool is_left_out = !options.streams && is_of_streams;
+      if (is_left_out || (!options.bookkeeping && is_hidden(step))) {
         table_.hide();
       } else {
-        table_.add(row_of(step));
+        table_.add(std::move(row));
       }
     }
   }
@@ -141,7 +154,7 @@ class TraceRows {
   std::string text() { return table_.text(trace_.cut(), text_of_unnamed_merges()); }
 
  private:
-  using MergeLine = std::pair<std::string, std::string>;  // The run and the line.
+  using MergeLine = std::pair<std::string, std::string>;  // The agent with the run, and the line.
 
   bool is_hidden(const JsonValue& step) const {
     const std::string& kind = step.text_of("kind");
@@ -166,7 +179,9 @@ class TraceRows {
 
   TimelineRow mark_of(const JsonValue& step, TimelineRow row) const {
     row.is_mark = true;
-    const std::string run = "run " + step.text_of("run");
+    std::string run = "run " + step.text_of("run");
+    const JsonValue& agent = trace_.agent(step.text_of("agent"));
+    if (trace_.has_hosts()) run.insert(0, "H" + agent.text_of("host") + " ");
     if (step.text_of("kind") == "run_begin") {
       const std::string& replicas = step.text_of("replicas");
       row.text = run + " begins on " + replicas + (replicas == "1" ? " replica" : " replicas");
@@ -227,20 +242,20 @@ class TraceRows {
     const std::string& round = step.text_of("round");
     if (kind == "arrive") {
       row.text += " " + round;
-      row.values = values_text(" brings ", step.at("brings"));
+      row.values = values_text(" brings ", step.at("brings"), options_.max_elements);
     } else if (kind == "resume") {
       if (!round.empty()) row.text += " " + round;
-      row.values = values_text(" gets ", step.at("gets"));
+      row.values = values_text(" gets ", step.at("gets"), options_.max_elements);
     } else if (kind == "merge" || kind == "call") {
       row.text += " " + round;
       row.what = row.what.empty() ? name : name + ", " + row.what;
     } else if (kind.starts_with("variable_")) {
       const bool reads = kind == "variable_read";
       row.text = (reads ? "reads " : kind == "variable_made" ? "makes " : "writes ") + name;
-      row.values = values_text(" ", step.at("writes"));
+      row.values = values_text(" ", step.at("writes"), options_.max_elements);
     } else if (kind == "execute" || kind == "collective") {
       row.text = name;
-      row.values = values_text(" = ", step.at("writes"));
+      row.values = values_text(" = ", step.at("writes"), options_.max_elements);
     } else if (kind == "enqueue") {
       row.text += " " + name;
     } else if (kind == "wait" && step.has("for")) {
@@ -252,7 +267,7 @@ class TraceRows {
       row.what = step.text_of("error");
     } else if (kind == "host_read") {
       row.text = "reads";
-      row.values = values_text(" ", step.at("reads"));
+      row.values = values_text(" ", step.at("reads"), options_.max_elements);
     }
   }
 
@@ -261,7 +276,7 @@ class TraceRows {
     if (step.text_of("kind") != "merge" || step.text_of("name").ends_with('"')) return;
     const std::string line = short_line(step.text_of("line"));
     if (line.empty()) return;
-    const int count = ++merges_[{step.text_of("run"), line}];
+    const int count = ++merges_[{step.text_of("agent") + step.text_of("run"), line}];
     int& most = most_merges_[line];
     if (most == 0) lines_.push_back(line);
     most = std::max(most, count);

@@ -12,7 +12,7 @@
 namespace belfry::sim {
 
 /// The log of a run of a cluster: the operations of the hosts and of their backends, in one order
-/// (SEM-222). The functions `timeline` and `trace_json` show the log.
+/// (SEM-222).
 class ClusterLog {
  public:
   /// The number of operations of a backend before an operation of the hosts.
@@ -37,9 +37,6 @@ class ClusterLog {
   const std::vector<Turn>& turns() const { return turns_; }
   /// The number of all operations.
   std::uint64_t size() const;
-  /// The number of operations that `timeline` and `trace_json` show: all before the first operation
-  /// that a log has not kept.
-  std::uint64_t kept() const;
   /// A hash of all operations in their order; 0 before the first run.
   std::uint64_t hash() const;
 

@@ -43,9 +43,8 @@ std::string to_string(const LogRecord& record);
 class Log {
  public:
   /// A log that keeps the first `limit` operations, and the call sites of merges if asked to.
-  /// `devices`: the number of devices of the backend, 0 if not known.
-  explicit Log(std::size_t limit = 0, bool keep_merge_sites = false, int devices = 0)
-      : limit_(limit), devices_(devices), keep_merge_sites_(keep_merge_sites) {}
+  explicit Log(std::size_t limit = 0, bool keep_merge_sites = false)
+      : limit_(limit), keep_merge_sites_(keep_merge_sites) {}
 
   /// Adds an operation. Throws nothing: operations without room are not kept.
   void append(const Operation& operation) {
@@ -59,17 +58,13 @@ class Log {
     count({AgentId::Kind::kReplica, agent.index}, operation, agent_hashes_[kReplicas][index]);
     if (size_++ < limit_) keep(operation);
   }
-  /// The same for an operation of the host, which carries out a call of `replica` (-1: of none).
-  void append_of_host(const Operation& operation, std::int32_t replica);
 
   /// The operations that are kept.
   const std::vector<LogRecord>& records() const { return records_; }
   /// The call sites of the merges, in order; empty unless asked for. Sites enter no hash.
   const std::vector<CallSite>& merge_sites() const { return merge_sites_; }
-  /// Names, lines and bytes of the records, and the begins and ends of runs. No hash has them.
+  /// Names and lines of the records, and the begins and ends of runs. No hash has them.
   const Annotations& annotations() const { return annotations_; }
-  /// The number of devices of the backend; 0 if not known.
-  int devices() const { return devices_; }
   /// The number of operations so far.
   std::uint64_t size() const { return size_; }
   /// The number of operations at the end that are not kept.
@@ -114,7 +109,6 @@ class Log {
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
   std::uint32_t replicas_ = 0;  // The size of the replicas' hashes, for the fast path.
-  int devices_;
   bool keep_merge_sites_;
   std::vector<LogRecord> records_;
   std::vector<CallSite> merge_sites_;
@@ -124,7 +118,7 @@ class Log {
   Annotations annotations_;
 };
 
-/// The annotation of a record as text, `fill, writes 12 B, train.cpp:5`; empty without an
+/// The annotation of a record as text, `fill, train.cpp:5`; empty without an
 /// annotation.
 std::string annotation_text(const Log& log, std::uint64_t record);
 

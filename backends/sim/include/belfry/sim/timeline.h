@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/sim/cluster_log.h"
-#include "belfry/sim/log.h"
+#include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <string>
@@ -21,24 +20,22 @@ struct TimelineOptions {
   /// Also shows allocations, records, waits, digests of values on the host, and the enqueueing of
   /// work that is executed; each step then has a row.
   bool bookkeeping = false;
+  bool streams = true;           ///< Shows work of streams, and the enqueueing of work.
+  std::size_t max_elements = 8;  ///< Elements of each value; a trace has 8 at most.
 };
 
 /// The options as an initializer that compiles, without members of their usual value:
 /// `{.max_rows = 20, .bookkeeping = true}`.
 std::string to_string(const TimelineOptions& options);
 
-/// The log as a table; time runs down. Columns: each replica, merges, streams, the host, and lines
-/// of the program; columns without contents are left out. An operation that the host carries out
-/// for a replica is in the replica's column. Neighbouring steps of a replica share a row, and so do
-/// neighbouring equal steps of several replicas or streams. A row has the number of its first step.
-/// Rows without a number mark the begin and end of each run, with the failure of a run that failed.
-std::string timeline(const Log& log, const TimelineOptions& options = {});
-/// The log of a cluster as such a table. Each replica of each host has a column, such as `H1 R0`:
-/// replicas are numbered by host. The column `group` has the operations of the hosts. In columns
-/// that hosts share, and in front of runs, the host is named.
-std::string timeline(const ClusterLog& log, const TimelineOptions& options = {});
-/// The trace as such a table, with the values that replicas bring to merges and get, and that
-/// streams write. Waits of a stream for a stream of another device are shown.
+/// The trace as a table, with the values that replicas bring to merges and get, and that streams
+/// write; time runs down. The first values of a long list are shown. Columns: each replica, merges,
+/// streams, the host, and lines of the program; columns without contents are left out. Neighbouring
+/// steps of a replica share a row, and so do neighbouring equal steps of several replicas or
+/// streams. A row has the number of its first step. Rows without a number mark the begin and end of
+/// each run, with the failure of a run that failed. Waits of a stream for a stream of another
+/// device are shown. Of a cluster, each replica of each host has a column, such as `H1 R0`, and
+/// shared columns name the host.
 /// Throws: InvalidArgumentError (kFileFormat): the file cannot be read, or is no trace.
 std::string timeline(const TraceFile& trace, const TimelineOptions& options = {});
 
