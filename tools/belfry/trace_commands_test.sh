@@ -36,7 +36,7 @@ expect 1 diff_sum.expected diff sum.jsonl sum_wrong.jsonl
 expect 0 explain_error.expected explain-error BF-012
 "$tool" export --perfetto sum.jsonl -o "$folder/sum.json" || failed=1
 python3 "$here/check_trace.py" "$folder/sum.json" || failed=1
-"$tool" explain-error | grep -vE '^BF-[0-9]{3}  k[A-Za-z]+ +[A-Za-z]' && failed=1
+"$tool" explain-error | grep -vE '^BF-[0-9]{3}  k[A-Za-z]+ +[A-Za-z].*[^:]$' && failed=1
 for arguments in "explain sum.jsonl" "diff sum.jsonl sum_wrong.jsonl" "explain-error"; do
   # shellcheck disable=SC2086
   "$tool" $arguments --json >"$folder/json"
@@ -62,7 +62,8 @@ expect 3 'BF-039 cannot read none\.jsonl: No such file' explain none.jsonl
 expect 2 'sum\.json:1:1: .* a file for ui\.perfetto\.dev; TraceFile' explain "$folder/sum.json"
 expect 2 'both of process 0' explain sum.jsonl sum.jsonl
 expect 2 'no replica 9 in sum\.jsonl' explain sum.jsonl --replica 9
-expect 2 'there is no error BF-1000' explain-error BF-1000
+expect 2 'there is no error or rule BF-1000' explain-error BF-1000
+expect 2 'there is no error or rule sem-0' explain-error sem-0
 expect 2 'perfetto' export sum.jsonl -o "$folder/x"
 expect 2 'FILE' explain
 "$tool" explain sum.jsonl >/dev/full 2>"$folder/err"

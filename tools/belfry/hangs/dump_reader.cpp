@@ -3,6 +3,7 @@
 #include "hangs/dump_reader.h"
 
 #include "belfry/detail/json.h"
+#include "belfry/detail/json_value.h"
 #include "belfry/error.h"
 #include "exit_code.h"
 #include "trace/trace_reader.h"
@@ -18,6 +19,8 @@
 
 namespace belfry::tool::hangs {
 namespace {
+
+using detail::JsonValue;
 
 constexpr std::size_t kBegin = 4096;  // Bytes that tell the kind of a file.
 
@@ -271,7 +274,7 @@ bool are_dumps(const std::vector<std::string>& paths) {
 
 Dump parse_dump(std::string_view text, const std::string& file) {
   try {
-    return dump_of(parse_json(text), file);
+    return dump_of(detail::parse_json(text), file);
   } catch (const detail::JsonError& error) {
     throw InvalidArgumentError(
         ErrorCode::kFileFormat,

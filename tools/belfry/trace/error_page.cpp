@@ -15,7 +15,8 @@
 
 namespace belfry::tool {
 
-extern const char* const kErrorPage;  // The text of docs/errors.md.
+extern const char* const kErrorPage;    // The text of docs/errors.md.
+extern const char* const kRulesPage[];  // The chapters of docs/semantics.md, before a null.
 
 namespace {
 
@@ -190,14 +191,42 @@ std::optional<ErrorSection> find_error(std::string_view code) {
   return std::nullopt;
 }
 
+std::optional<std::string> find_rule(std::string_view rule) {
+  if (!rule.starts_with("SEM-") && !rule.starts_with("sem-")) return std::nullopt;
+  const std::string heading = fmt::format("### SEM-{} ", rule.substr(4));
+  for (const char* const* chapter = kRulesPage; *chapter != nullptr; ++chapter) {
+    std::istringstream in{std::string(*chapter)};
+    std::string text;
+    for (std::string line; std::getline(in, line);) {
+      if (!text.empty() && line.starts_with('#')) break;
+      if (line.starts_with(heading)) {
+        text = line.substr(4) + "\n";
+      } else if (!text.empty() && !line.starts_with("```") && !line.starts_with("<!--")) {
+        text += plain(line) + "\n";
+      }
+    }
+    if (!text.empty()) return trimmed(text);
+  }
+  return std::nullopt;
+}
+
 ExitCode explain_error(const ExplainErrorOptions& options, Console& console) {
+  if (const auto rule = find_rule(options.code)) {
+    console.result(!options.json ? *rule
+                                 : JsonObject()
+                                       .number("belfry_tool", 1)
+                                       .text("command", "explain-error")
+                                       .text("rule", *rule)
+                                       .str());
+    return ExitCode::kGood;
+  }
   std::vector<ErrorSection> shown;
   if (options.code.empty()) {
     shown = error_sections();
   } else if (auto section = find_error(options.code)) {
     shown.push_back(std::move(*section));
   } else {
-    throw UsageError(ErrorCode::kInvalidArgument, "there is no error " + options.code,
+    throw UsageError(ErrorCode::kInvalidArgument, "there is no error or rule " + options.code,
                      "belfry explain-error without a code lists all");
   }
   if (options.json) {

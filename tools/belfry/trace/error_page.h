@@ -27,8 +27,11 @@ std::vector<ErrorSection> error_sections();
 /// The section of `BF-014`, `bf-14`, `14` or `kMergeNested`.
 std::optional<ErrorSection> find_error(std::string_view code);
 
+/// The rule `SEM-12` or `sem-12` of docs/semantics.md, as text without marks, with the title.
+std::optional<std::string> find_rule(std::string_view rule);
+
 struct ExplainErrorOptions {
-  std::string code{};  ///< Empty: a list of all.
+  std::string code{};  ///< A code or a rule; empty: a list of all codes.
   bool json = false;
 };
 

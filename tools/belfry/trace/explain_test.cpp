@@ -22,6 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 struct Said {
   ExitCode code;
@@ -202,6 +203,18 @@ TEST(ExplainError, ReadsATableAsAList) {
               AllOf(HasSubstr("\n- bits of tensors; found: when the variable is read, fetched or "
                               "saved; afterwards: the components stay as they are"),
                     Not(HasSubstr("|"))));
+}
+
+TEST(ExplainError, ReadsTheRulesOfTheSemantics) {
+  for (const char* const rule : {"SEM-12", "sem-12"}) {
+    EXPECT_THAT(find_rule(rule).value(),
+                AllOf(StartsWith("SEM-12 Arguments of a merge function\n\nFor each argument of "
+                                 "merge_call the merge function receives a PerReplica"),
+                      Not(HasSubstr("SEM-13 "))));
+  }
+  for (const char* const rule : {"12", "SEM-", "sem-0", "BF-012", ""}) {
+    EXPECT_FALSE(find_rule(rule).has_value()) << rule;
+  }
 }
 
 TEST(ExplainError, HasASectionForEachCodeAndReadsIt) {
