@@ -94,7 +94,7 @@ class DestinationVerbs {
       core().require_cross("reduce", site);
       require_replicas(core(), value.size(), site);
       const std::vector<int> devices = destination_of(core(), destination, site);
-      return place(core(), reduce_everywhere(core(), op, value, site), devices);
+      return place(core(), self().reduce(op, value, site), devices);
     } else {
       return Refused();
     }

@@ -283,14 +283,4 @@ Mirrored<T> reduce_over_processes(StrategyCore& core, ReduceOp op, const PerRepl
   }
 }
 
-/// The reduction over the replicas of all processes; of one process, reduce_value.
-template <class T>
-Mirrored<T> reduce_everywhere(StrategyCore& core, ReduceOp op, const PerReplica<T>& value,
-                              CallSite site) {
-  if (core.members().is_alone()) [[likely]] {
-    return reduce_value(core, op, value, site);
-  }
-  return reduce_over_processes(core, op, value, site);
-}
-
 }  // namespace belfry::detail
