@@ -15,6 +15,7 @@
 #include "peers.h"
 #include "process_links.h"
 #include "program_objects.h"
+#include "work_trace.h"
 
 #include <cuda_runtime.h>
 
@@ -159,6 +160,7 @@ struct Backend::Parts {
   std::optional<NvtxSink> nvtx;
   std::optional<detail::TraceSink> trace;
   std::unique_ptr<Executor> executor;
+  std::optional<WorkTrace> work_trace;
   std::mutex mutex;                                    // for devices, which are made on first use
   std::vector<std::unique_ptr<cuda::Device>> devices;  // the host comes last
 };
@@ -187,6 +189,10 @@ Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
     sink = &*parts_->trace;
   }
   parts_->executor = make_executor(own, parts_->chooser, sink);
+  if (own.trace != nullptr) {
+    parts_->shared->work_trace =
+        &parts_->work_trace.emplace(own.trace->writer(), *parts_->executor);
+  }
   parts_->devices.resize(parts_->gpus.size() + 1);
 }
 

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "nvtx_range.h"
 #include "ownership.h"
+#include "work_trace.h"
 
 #include <cstddef>
 #include <numeric>
@@ -39,6 +40,8 @@ void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   }
   const NvtxRange range(shared().options.nvtx, "all_reduce", parts);
   shared().counters.all_reduce.call(bytes_of(parts));
+  tell(CollectiveKind::kAllReduce, parts);
+  const UntoldWork own;
   do_all_reduce(op, parts);
 }
 
@@ -48,6 +51,8 @@ void Clique::broadcast(int root, std::span<const CollectivePart> parts) {
   const int sender = root - first_rank();
   const bool is_here = sender >= 0 && sender < members();
   shared().counters.broadcast.call(is_here ? bytes_of(parts.subspan(sender, 1)) : 0);
+  tell(CollectiveKind::kBroadcast, parts);
+  const UntoldWork own;
   do_broadcast(root, parts);
 }
 
@@ -55,7 +60,14 @@ void Clique::all_gather(std::span<const CollectivePart> parts) {
   require({.kind = CollectiveKind::kAllGather, .parts = parts});
   const NvtxRange range(shared().options.nvtx, "all_gather", parts);
   shared().counters.all_gather.call(bytes_of(parts));
+  tell(CollectiveKind::kAllGather, parts);
+  const UntoldWork own;
   do_all_gather(parts);
+}
+
+void Clique::tell(CollectiveKind kind, std::span<const CollectivePart> parts) const {
+  if (shared_->work_trace == nullptr) return;
+  for (const CollectivePart& part : parts) stream(part).tell(to_string(kind));
 }
 
 void Clique::check_health() {

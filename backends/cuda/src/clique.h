@@ -64,6 +64,7 @@ class Clique : public Communicator {
   virtual void do_all_gather(std::span<const CollectivePart> parts) = 0;
 
   void require(Collective collective) const;
+  void tell(CollectiveKind kind, std::span<const CollectivePart> parts) const;
 
   std::shared_ptr<SharedState> shared_;  // with the Backend
   std::vector<Device*> devices_;

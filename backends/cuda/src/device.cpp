@@ -39,9 +39,9 @@ std::shared_ptr<StreamHandle> compute_stream_of(const std::shared_ptr<DeviceStat
 Device::Device(std::shared_ptr<SharedState> shared, Position position, std::span<const int> peers)
     : shared_(std::move(shared)),
       state_(std::make_shared<DeviceState>(shared_, position, peers)),
-      compute_(std::make_unique<Stream>(*this, compute_stream_of(state_))),
+      compute_(std::make_unique<Stream>(*this, compute_stream_of(state_), 0)),
       communication_(std::make_unique<Stream>(
-          *this, std::make_shared<StreamHandle>(state_, Priority::kHigh))) {}
+          *this, std::make_shared<StreamHandle>(state_, Priority::kHigh), 1)) {}
 
 Device::~Device() = default;
 
@@ -95,7 +95,8 @@ belfry::Stream& Device::compute_stream() { return *compute_; }
 belfry::Stream& Device::communication_stream() { return *communication_; }
 
 std::unique_ptr<belfry::Stream> Device::create_stream() {
-  return std::make_unique<Stream>(*this, std::make_shared<StreamHandle>(state_, Priority::kNormal));
+  return std::make_unique<Stream>(*this, std::make_shared<StreamHandle>(state_, Priority::kNormal),
+                                  made_++);
 }
 
 std::unique_ptr<belfry::Event> Device::create_event() { return std::make_unique<Event>(shared_); }

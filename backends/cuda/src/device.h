@@ -6,6 +6,7 @@
 #include "belfry/backend/device.h"
 #include "device_state.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,6 +48,7 @@ class Device final : public belfry::Device, public ForeignMemoryDevice {
   std::shared_ptr<DeviceState> state_;   // with streams and buffers
   std::unique_ptr<Stream> compute_;
   std::unique_ptr<Stream> communication_;
+  std::atomic<int> made_ = 2;  // Streams.
 };
 
 }  // namespace belfry::cuda

@@ -4,6 +4,7 @@
 #include "divisor.h"
 
 #include "belfry/backend/kernel.h"
+#include "work_trace.h"
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,7 @@ Divisor::Divisor(Device& device, int value) {
   std::array<std::byte, kSlotBytes * kTypes.size()> bytes{};
   put(bytes.data(), DType::kFloat32, static_cast<float>(value));
   put(bytes.data(), DType::kFloat64, static_cast<double>(value));
+  const UntoldWork own;
   belfry::Stream& stream = device.communication_stream();
   buffer_ = device.allocate(bytes.size(), stream);
   stream.write(view_of(buffer_, DType::kUInt8), bytes.data());

@@ -8,6 +8,7 @@
 #include "nccl_group.h"
 #include "program_objects.h"
 #include "wide_parts.h"
+#include "work_trace.h"
 
 #include <algorithm>
 #include <deque>
@@ -264,6 +265,7 @@ void NcclClique::mark_end(int member, belfry::Stream& stream) {
 // NCCL connects members and allocates at the first use of each of its algorithms. Small and large
 // messages use different algorithms.
 void NcclClique::warm_up() {
+  const UntoldWork own;
   for (const std::size_t count : {std::size_t{1}, std::size_t{1} << 20}) {
     std::vector<CollectivePart> parts;
     for (int member = 0; member < members(); ++member) {

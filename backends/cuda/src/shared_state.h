@@ -42,6 +42,7 @@ class Counters {
 
 class PeerWork;
 class Stream;
+class WorkTrace;
 
 /// The cliques of a backend that span processes.
 class PeerWorks {
@@ -86,6 +87,7 @@ struct SharedState {
   std::vector<Stream*> streams;
   // Shared with users' kernels in flight.
   std::shared_ptr<KernelFailures> kernel_failures = std::make_shared<KernelFailures>();
+  const WorkTrace* work_trace = nullptr;  // Of the Backend; usually null.
 };
 
 }  // namespace belfry::cuda

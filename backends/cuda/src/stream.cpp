@@ -3,6 +3,7 @@
 
 #include "stream.h"
 
+#include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "check.h"
 #include "current_gpu.h"
@@ -11,6 +12,7 @@
 #include "launched_kernel.h"
 #include "ownership.h"
 #include "peer_work.h"
+#include "work_trace.h"
 
 #include <algorithm>
 #include <limits>
@@ -32,11 +34,12 @@ void require_equal_bytes(const BufferView& to, const BufferView& from) {
 
 }  // namespace
 
-Stream::Stream(Device& device, std::shared_ptr<StreamHandle> handle)
+Stream::Stream(Device& device, std::shared_ptr<StreamHandle> handle, int ordinal)
     : device_(device),
       state_(handle->shared_device()),
       handle_(std::move(handle)),
-      objects_(state_->gpu()) {
+      objects_(state_->gpu()),
+      ordinal_(ordinal) {
   const std::lock_guard lock(state_->shared().streams_mutex);
   state_->shared().streams.push_back(this);
 }
@@ -54,8 +57,15 @@ Stream::~Stream() {
   }
 }
 
+void Stream::tell(std::string_view name) {
+  const WorkTrace* const trace = state_->shared().work_trace;
+  if (trace != nullptr && !UntoldWork::any())
+    trace->enqueued({state_->index(), ordinal_}, ++told_, name);
+}
+
 void Stream::launch(Kernel kernel) {
   validate(kernel);
+  tell(operation_name(kernel));
   std::vector<BufferPtr> buffers;
   for (const auto* views : {&kernel.outputs, &kernel.inputs}) {
     for (const BufferView& view : *views) {
@@ -80,6 +90,7 @@ void Stream::copy(BufferView to, BufferView from) {
   const DeviceState& to_device = own(state_->shared(), to).state();
   const DeviceState& from_device = own(state_->shared(), from).state();
   require_equal_bytes(to, from);
+  tell("copy");
   void* destination = address_of(state_->shared(), to);
   const void* source = address_of(state_->shared(), from);
   Hold hold(*this, {to.buffer, from.buffer});
@@ -101,6 +112,7 @@ void Stream::copy(BufferView to, BufferView from) {
 
 void Stream::write(BufferView to, const void* from) {
   void* destination = address_of(state_->shared(), to);
+  tell("write");
   Hold hold(*this, {to.buffer});
   if (to.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
@@ -127,6 +139,8 @@ void Stream::read(void* to, BufferView from) {
   state_->shared().counters.read.call(from.bytes());
   finish(state_->shared().counters.read);
   hold.let_go();
+  const WorkTrace* const trace = state_->shared().work_trace;
+  if (trace != nullptr) trace->read(from, to);
 }
 
 void Stream::record(belfry::Event& event) {

@@ -7,9 +7,12 @@
 #include "stream_handle.h"
 #include "stream_objects.h"
 
+#include <atomic>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 namespace belfry::cuda {
@@ -17,11 +20,14 @@ namespace belfry::cuda {
 /// A CUDA stream that is not ordered by the legacy default stream.
 class Stream final : public belfry::Stream {
  public:
-  Stream(Device& device, std::shared_ptr<StreamHandle> handle);
+  /// `ordinal`: among the streams of the device, in the order of their making.
+  Stream(Device& device, std::shared_ptr<StreamHandle> handle, int ordinal);
   ~Stream() override;
 
   belfry::Device& device() override { return device_; }
   void launch(Kernel kernel) override;
+  /// Tells the trace of work that the stream gets.
+  void tell(std::string_view name);
   void copy(BufferView to, BufferView from) override;
   void write(BufferView to, const void* from) override;
   void read(void* to, BufferView from) override;
@@ -82,6 +88,8 @@ class Stream final : public belfry::Stream {
   std::mutex mutex_;                      // for in_flight_
   std::list<InFlight> in_flight_;
   StreamObjects objects_;  // End before the CUDA stream.
+  int ordinal_;
+  std::atomic<std::uint64_t> told_ = 0;  // Work.
 };
 
 }  // namespace belfry::cuda

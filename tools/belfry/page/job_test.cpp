@@ -6,6 +6,7 @@
 #include "belfry/cuda/backend.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/driver.h"
+#include "belfry/tensor_ops.h"
 #include "belfry/testing/thread_group.h"
 #include "exit_code.h"
 #include "page/page.h"
@@ -70,7 +71,7 @@ TEST(Job, TracesNameTheirProcess) {
                     HasSubstr("and brings [1, 1]"),
                     HasSubstr("replica 0 of process 1 arrives at merge 1, all_reduce"),
                     HasSubstr("and brings [2, 2]"),
-                    HasSubstr("merge 1, all_reduce at job_test.cpp:40, is done once for all "
+                    HasSubstr("merge 1, all_reduce at job_test.cpp:41, is done once for all "
                               "replicas of process 1: the replicas arrived in step 4"),
                     HasSubstr("and gets [3, 3]")));
 }
@@ -96,6 +97,41 @@ TEST(Job, TracesOfGpusNameTheirProcess) {
   EXPECT_THAT(explained({.files = paths()}),
               AllOf(HasSubstr("steps on cuda"), HasSubstr("process 1 of 2"),
                     HasSubstr("replica 0 of process 1 arrives at merge 1, all_reduce")));
+}
+
+// Each replica brings 1 to the first sum, and its half to the second.
+void sum_twice(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    const auto x = replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1));
+    return replica.all_reduce(ReduceOp::kSum, multiply(x, 0.5F));
+  });
+  EXPECT_EQ(sums[1].to_host(), (std::vector<float>{2, 2}));
+}
+
+TEST(Job, TracesOfGpusHaveTheWorkOfTheSimulators) {
+  {
+    TraceFile trace{path_of(0)};
+    sim::Backend backend{{.devices = 2}, sim::Attachments{.trace = &trace}};
+    sum_twice(backend);
+  }
+  {
+    const sim::SimulatedDriver driver({.gpus = 2, .seed = 3});
+    TraceFile trace{path_of(1)};
+    cuda::Backend backend{{.trace = &trace}};
+    sum_twice(backend);
+  }
+  const std::string gpus = explained({.files = {path_of(1)}});
+  for (const std::string line :
+       {"replica 1 enqueues scale at job_test.cpp:107, to be done by compute of replica 1",
+        "the merge enqueues all_reduce at job_test.cpp:106, to be done by communication of replica "
+        "0",
+        "the host reads a device's memory at job_test.cpp:109: reads [2, 2]"}) {
+    EXPECT_THAT(gpus, HasSubstr(line));
+  }
+  std::ostringstream out;
+  Console console(out, out, {});
+  EXPECT_EQ(diff({.a = path_of(0), .b = path_of(1)}, console), ExitCode::kGood) << out.str();
 }
 
 TEST(Job, TracesOfTwoJobsAreRefused) {

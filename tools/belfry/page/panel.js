@@ -41,7 +41,8 @@ class Panel {
     for (const agent of this.trace.agents.values()) {
       if (agent.kind !== "replica" && agent.kind !== "stream") continue;
       const state = this.history.statusAt(agent, step.place, this.words);
-      if (agent.kind === "stream" && state.text === "is idle") continue;
+      const runs = this.trace.header.backend === "sim" && state.text !== "is idle";
+      if (agent.kind === "stream" && !runs) continue;
       const kind = state.waits ? "waits" : state.bad ? "bad" : "";
       rows.push(element("tr", {}, element("th", { scope: "row" }, agent.name),
                         element("td", { class: kind }, state.text)));

@@ -42,7 +42,9 @@ std::map<std::string, Steps> steps_by_agent(const Trace& trace, bool streams) {
   std::map<std::string, Steps> agents;
   for (const TraceStep& step : trace.steps) {
     const TraceAgent& agent = trace.agent_of(step);
-    const bool left_out = agent.kind == TraceAgent::Kind::kStream && !streams;
+    const bool of_stream =
+        agent.kind == TraceAgent::Kind::kStream || step.kind == StepKind::kHostWait;
+    const bool left_out = of_stream && !streams;
     if (!left_out && is_compared(step)) agents[key_of(agent)].push_back(&step);
   }
   return agents;

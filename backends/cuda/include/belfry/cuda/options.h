@@ -58,7 +58,7 @@ struct Options {
   Carrier carrier = Carrier::kConcurrent;
   Chooser* chooser = nullptr;     ///< For kFiber and kBaton; null: lowest replica first.
   OperationSink* sink = nullptr;  ///< Receives the operations of replicas; may be null.
-  /// Gets the steps of replicas, and their values on the host; may be null.
+  /// Gets the steps of replicas, the work that streams get, and values on the host; may be null.
   TraceFile* trace = nullptr;
 
   std::size_t memory_limit_bytes = 0;  ///< Of each device, in bytes; 0: all memory of the GPU.
