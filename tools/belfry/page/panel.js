@@ -22,12 +22,11 @@ class Panel {
   about(step) {
     const about = element("section", {}, element("h2", {}, `Step ${step.label}`),
                           element("p", { class: "sentence" }, step.words));
-    for (const [name, list] of [["brings", step.brings], ["gets", step.gets], ["reads", step.reads],
-                                ["writes", step.writes]]) {
-      for (const value of list ?? []) {
-        const later = value.known?.place > step.place
-            ? `, computed by step ${value.known.label}` : "";
-        about.append(element("p", { class: "value" }, `${name} ${valueText(value, false)}${later}`));
+    for (const name of ["brings", "gets", "reads", "writes"]) {
+      for (const value of step[name] ?? []) {
+        if (!(value.known?.place > step.place)) continue;
+        about.append(element("p", { class: "value" },
+                             `${name} ${valueText(value)}, computed by step ${value.known.label}`));
       }
     }
     if (typeof step.failed === "object" && step.failed.text) {

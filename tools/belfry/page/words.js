@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+const MOST_ELEMENTS = 4;
+
 // Makes an element. Texts become text nodes, and never HTML.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -19,10 +21,8 @@ function drawn(tag, attributes) {
   return made;
 }
 
-function numberText(number, short) {
-  if (typeof number !== "number" || !short || Number.isInteger(number)) return String(number);
-  return String(Number(number.toPrecision(4)));
-}
+const numberText = (number) => typeof number === "number" && !Number.isInteger(number)
+    ? String(Number(number.toPrecision(4))) : String(number);
 
 // `float32`, `float32[2×3]`.
 function typeText(value) {
@@ -30,25 +30,19 @@ function typeText(value) {
 }
 
 // `[1, 2]`, `3`, `[1, 2, 3, ...] of 64`; of a value that is not known its type and shape.
-function valueText(value, short = true) {
-  const shape = value.shape ?? [], kind = typeText(value);
-  let text = value.text ?? kind;
+function valueText(value) {
+  let text = value.text ?? typeText(value);
   if (value.first) {
-    const most = short ? 4 : 8;
-    const shown = value.first.slice(0, most).map((number) => numberText(number, short));
+    const shown = value.first.slice(0, MOST_ELEMENTS).map(numberText);
     const count = value.count ?? value.first.length;
     if (count > shown.length) shown.push("…");
-    const several = shape.length > 0 || count > 1;
-    text = several ? `[${shown.join(", ")}]` : shown.join("");
-    if (count > most) text += ` of ${count}`;
-    if (!short) text += ` (${kind})`;
+    text = value.shape?.length || count > 1 ? `[${shown.join(", ")}]` : shown.join("");
+    if (count > MOST_ELEMENTS) text += ` of ${count}`;
   }
   return value.leaf ? `${value.leaf}: ${text}` : text;
 }
 
-function valuesText(values, short = true) {
-  return (values ?? []).map((value) => valueText(value, short)).join(", ");
-}
+const valuesText = (values) => (values ?? []).map(valueText).join(", ");
 
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
