@@ -269,23 +269,12 @@ class Reader {
     }
     step.bookkeeping = line.flag("bookkeeping");
     read_failed(step, line, place);
-    name_arrivals(step);
     const bool meets = step.kind == StepKind::kMerge || step.kind == StepKind::kCall;
     if (meets) phase_ += 2;
     step.phase = phase_ - (meets ? 1 : 0);
     ++trace_.total;
     if (how_.progress && trace_.total % kBetweenProgress == 0) how_.progress(trace_.total);
     if (!how_.keep || how_.keep(step)) trace_.steps.push_back(std::move(step));
-  }
-
-  // Only the merge itself has the name of its verb.
-  void name_arrivals(TraceStep& step) {
-    for (const std::int64_t number : step.after) {
-      auto* const before = const_cast<TraceStep*>(trace_.find(number));
-      if (before == nullptr || before->round != step.round) continue;
-      if (step.kind == StepKind::kMerge && before->name.empty()) before->name = step.name;
-      if (step.kind == StepKind::kResume && step.name.empty()) step.name = before->name;
-    }
   }
 
   static void read_numbers(TraceStep& step, const LineMembers& line) {
