@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,13 +22,14 @@ class TraceRecorder {
   TraceRecorder(TraceWriter& writer, int host, DeviceValues* values)
       : writer_(writer), host_(host), values_(values), variables_(writer, host, values) {}
 
-  /// `write()`, which writes steps, one thread at a time. Without memory steps are missing.
+  /// `write()`, which writes steps, one thread at a time. Steps are missing without memory, and if
+  /// ElementTraits of the program throw.
   template <class Write>
   void locked(const Write& write) noexcept {
     const std::lock_guard lock(mutex_);
     try {
       write();
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
     }
   }
   // All further functions: within `locked`.
