@@ -182,15 +182,12 @@ class Difference {
       }
       if (agent->replica < 0) {
         agents.insert(agent_words(trace, step.agent));
-      } else if (trace.hosts > 1) {
-        replicas.insert(fmt::format("{} of host {}", agent->replica, agent->host));
       } else {
-        replicas.insert(std::to_string(agent->replica));
+        replicas.insert(replica_words(trace, *agent));
       }
     }
     if (replicas.empty()) return fmt::format("{}", fmt::join(agents, ", "));
-    return fmt::format("{} {}", replicas.size() == 1 ? "replica" : "replicas",
-                       fmt::join(replicas, ", "));
+    return replicas_words(replicas);
   }
 
   std::string headline() const {

@@ -5,6 +5,7 @@
 
 #include "trace/data_flow.h"
 #include "trace/result_differences.h"
+#include "trace/step_words.h"
 
 #include <fmt/format.h>
 
@@ -221,13 +222,11 @@ class Search {
                          ? reason_of_merge(relation_of(step, many, &TraceStep::reads), since)
                          : "the values of the replicas do not fit the value of the one replica: no "
                            "parts, sum or mean";
-    std::string without;  // Replicas that do not get there.
+    std::set<std::string> without;
     for (const auto& [replica, other] : works_.replicas()) {
-      if (many.contains(replica)) continue;
-      without += fmt::format("{}{}", without.empty() ? "" : ", ", replica.second);
+      if (!many.contains(replica)) without.insert(replica_words(many_, many_.agent_of(*other)));
     }
-    if (!without.empty())
-      parting.reason = "replica " + without + " leaves it out, and " + parting.reason;
+    if (!without.empty()) parting.reason += "; without " + replicas_words(without);
     return parting;
   }
 

@@ -4,9 +4,9 @@
 #include "trace/remarks.h"
 
 #include "trace/data_flow.h"
+#include "trace/step_words.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -23,12 +23,6 @@ namespace {
 using Replicas = std::set<std::string>;                            // `0`, or `1 of host 0`.
 using Steps = std::map<std::string, const TraceStep*>;             // By replica.
 using Operation = std::tuple<StepKind, std::string, std::string>;  // With name and line.
-
-// `replica 1`, `replicas 0, 1`.
-std::string words_of(const Replicas& replicas) {
-  return fmt::format("{} {}", replicas.size() == 1 ? "replica" : "replicas",
-                     fmt::join(replicas, ", "));
-}
 
 class Remarks {
  public:
@@ -52,7 +46,7 @@ class Remarks {
     for (const TraceStep& step : trace.steps) find_stale(step);
     for (const auto& [read, replicas] : stale_) {
       add(fmt::format("{} of {} reads the {} of before its change at {}", read[0],
-                      words_of(replicas), read[1], read[2]));
+                      replicas_words(replicas), read[1], read[2]));
     }
     for (const auto& [number, arrivals] : rounds_) {
       find_unread(arrivals);
@@ -113,14 +107,8 @@ class Remarks {
       if (producer != nullptr && flow_.place_of(*producer) > found->second->step) continue;
       const TraceStep& write = *found->second;
       stale_[{place_of(at), trace_.variable_of(write), short_line(write.line)}].insert(
-          replica_of(at));
+          replica_words(trace_, trace_.agent_of(at)));
     }
-  }
-
-  std::string replica_of(const TraceStep& step) const {
-    const TraceAgent& agent = trace_.agent_of(step);
-    return trace_.hosts > 1 ? fmt::format("{} of host {}", agent.index, agent.host)
-                            : std::to_string(agent.index);
   }
 
   void take(const TraceStep& step) {
@@ -128,7 +116,7 @@ class Remarks {
     if (step.kind == StepKind::kEnqueue && !done_.contains(step.step)) last_not_done_ = step.step;
     const TraceAgent& agent = trace_.agent_of(step);
     if (agent.kind != TraceAgent::Kind::kReplica) return;
-    const std::string replica = replica_of(step);
+    const std::string replica = replica_words(trace_, agent);
     if (step.kind == StepKind::kStart) present_[step.run].insert(replica);
     if (step.kind == StepKind::kArrive) {
       rounds_[{step.run, step.round}][replica] = &step;
@@ -168,7 +156,7 @@ class Remarks {
       const std::string which =
           first.brings.size() == 1 ? "the value" : fmt::format("value {}", i + 1);
       add(fmt::format(
-          "nothing reads {} that {} {} to {}{}", which, words_of(unread),
+          "nothing reads {} that {} {} to {}{}", which, replicas_words(unread),
           unread.size() == 1 ? "brings" : "bring", merge_words(first),
           unread.size() == arrivals.size() ? "" : ", and those of the others are read"));
     }
@@ -195,7 +183,7 @@ class Remarks {
           merge_words(*arrivals.begin()->second) + " gets values of different operations";
       for (const auto& [place, replicas] : places) {
         text += fmt::format("{} {} of {}", text.ends_with("operations") ? ": that of" : ", that of",
-                            place, words_of(replicas));
+                            place, replicas_words(replicas));
       }
       add(text);
     }
@@ -230,7 +218,7 @@ class Remarks {
       std::ranges::sort(steps, {}, &TraceStep::step);
       const TraceStep& first = *steps.front();
       std::string text =
-          fmt::format("{} {} not {} {}, and the others do", words_of(without),
+          fmt::format("{} {} not {} {}, and the others do", replicas_words(without),
                       without.size() == 1 ? "does" : "do",
                       first.kind == StepKind::kEnqueue ? "enqueue" : "write", place_of(first));
       if (steps.size() > 1) {

@@ -24,7 +24,7 @@ std::vector<std::string> remarks_of(const std::string& steps) {
 // The merge gives the weight other memory, 7 instead of 5. Replica 1 then adds memory `read`.
 std::string weight_read_after_a_change(int read) {
   const std::string buffer = std::to_string(read);
-  return R"({"step":0,"kind":"variable_made","agent":"H0","variable":0,"version":0,"line":"w.cpp:1",)"
+  return R"({"step":0,"kind":"variable_made","agent":"H0","variable":0,"version":0,)"
          R"("writes":[{"type":"float32","shape":[1],"count":1,"buffer":5}]}
 {"step":1,"kind":"variable_write","agent":"M0","variable":0,"version":1,"line":"w.cpp:3",)"
          R"("writes":[{"type":"float32","shape":[1],"count":1,"buffer":7}]}

@@ -206,6 +206,16 @@ std::string agent_words(const Trace& trace, int agent) {
   }
 }
 
+std::string replica_words(const Trace& trace, const TraceAgent& agent) {
+  if (trace.hosts == 1) return std::to_string(agent.replica);
+  return fmt::format("{} of host {}", agent.replica, agent.host);
+}
+
+std::string replicas_words(const std::set<std::string>& numbers) {
+  return fmt::format("{} {}", numbers.size() == 1 ? "replica" : "replicas",
+                     fmt::join(numbers, ", "));
+}
+
 std::string step_words(const Trace& trace, const TraceStep& step, const TraceStep* before) {
   std::string text;
   if (step.kind == StepKind::kRunBegin || step.kind == StepKind::kRunEnd) {
