@@ -150,6 +150,40 @@ TEST(Diff, LeavesOutStreamsOfAnotherBackend) {
               HasSubstr("the steps of streams were not compared: A ran on sim, B on cuda"));
 }
 
+// A merge writes what replica 0 has scaled; a second replica scales, too.
+Trace weight_of_scale(const std::string& of_first, const std::string& of_second) {
+  const auto value = [](const std::string& number, const char* buffer) {
+    return R"("writes":[{"type":"float32","shape":[],"count":1,"first":[)" + number +
+           R"(],"buffer":)" + buffer + "}]}\n";
+  };
+  const std::string first =
+      R"({"step":0,"kind":"enqueue","agent":"R0","name":"scale","stream":"S0","line":"t.cpp:4"}
+{"step":1,"kind":"variable_write","agent":"M0","variable":0,"version":1,"line":"t.cpp:6",)" +
+      value(of_first, "9") +
+      R"({"step":2,"kind":"execute","agent":"S0","name":"scale","line":"t.cpp:4","after":[0],)" +
+      value(of_first, "9");
+  if (of_second.empty()) {
+    return trace_of(replaced(begin_of_trace(), R"("replicas":2)", R"("replicas":1)") + first +
+                    kEndOfTrace);
+  }
+  return trace_of(
+      begin_of_trace() + first +
+      R"({"step":3,"kind":"enqueue","agent":"R1","name":"scale","stream":"S1","line":"t.cpp:4"}
+{"step":4,"kind":"execute","agent":"S1","name":"scale","line":"t.cpp:4","after":[3],)" +
+      value(of_second, "8") + kEndOfTrace);
+}
+
+TEST(Diff, FollowsAVariableBackToTheFirstOperationOfSeveralReplicas) {
+  // 4 is neither 2 nor 5, nor their sum or mean.
+  const Said said = said_of(weight_of_scale("4", ""), weight_of_scale("2", "5"));
+  EXPECT_THAT(said.text, HasSubstr("[WRONG] the runs part: other values at scale at t.cpp:4, "
+                                   "replicas 0, 1\n"));
+  EXPECT_THAT(said.text, HasSubstr("do not fit the value of the one replica"));
+  // 4 is the mean of 3 and 5: the operation fits, and the write of the variable does not.
+  const Said mean = said_of(weight_of_scale("4", ""), weight_of_scale("3", "5"));
+  EXPECT_THAT(mean.text, HasSubstr("the runs part: other values at weight at t.cpp:6"));
+}
+
 TEST(Diff, ComparesTheResultsOfOneReplicaAndOfSeveral) {
   // On one replica the merge gives 3, or what rounding makes of it.
   const auto one = [](const std::string& result) {

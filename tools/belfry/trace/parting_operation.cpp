@@ -205,6 +205,8 @@ class Search {
       for (const auto list : {&TraceStep::brings, &TraceStep::gets, &TraceStep::reads}) {
         for (const TraceValue& value : step.*list) add(flow_.producer_of(value.buffer, step));
       }
+      if (is_work(step)) continue;
+      for (const TraceValue& value : step.writes) add(flow_.producer_of(value.buffer, step));
     }
   }
 

@@ -89,7 +89,8 @@ class Remarks {
       if (value.buffer >= 0) now.insert(value.buffer);
     }
     for (const std::int64_t buffer : buffers) {
-      if (!now.contains(buffer)) changed_.emplace(buffer, &step);
+      // A replica computes the value after the step in which the replica is given the component.
+      if (!is_own && !now.contains(buffer)) changed_.emplace(buffer, &step);
     }
     if (!now.empty()) buffers = std::move(now);
   }

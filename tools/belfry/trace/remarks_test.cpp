@@ -21,12 +21,14 @@ std::vector<std::string> remarks_of(const std::string& steps) {
   return remarks_on(trace_of(begin_of_trace() + steps + kEndOfTrace));
 }
 
-// The merge gives the weight other memory, 7 instead of 5. Replica 1 then adds memory `read`.
-std::string weight_read_after_a_change(int read) {
+// An agent gives the weight other memory, 7 instead of 5. Replica 1 then adds memory `read`.
+std::string weight_read_after_a_change(int read, const std::string& agent = "M0") {
   const std::string buffer = std::to_string(read);
   return R"({"step":0,"kind":"variable_made","agent":"H0","variable":0,"version":0,)"
          R"("writes":[{"type":"float32","shape":[1],"count":1,"buffer":5}]}
-{"step":1,"kind":"variable_write","agent":"M0","variable":0,"version":1,"line":"w.cpp:3",)"
+{"step":1,"kind":"variable_write","agent":")" +
+         agent +
+         R"(","variable":0,"version":1,"line":"w.cpp:3",)"
          R"("writes":[{"type":"float32","shape":[1],"count":1,"buffer":7}]}
 {"step":2,"kind":"enqueue","agent":"R1","name":"add","stream":"S1","line":"w.cpp:4"}
 {"step":3,"kind":"execute","agent":"S1","name":"add","line":"w.cpp:4","after":[2],)"
@@ -39,6 +41,7 @@ TEST(Remarks, NameAReadOfAValueBeforeItsChange) {
               ElementsAre("add at w.cpp:4 of replica 1 reads the weight of before its change at "
                           "w.cpp:3"));
   EXPECT_THAT(remarks_of(weight_read_after_a_change(7)), IsEmpty());
+  EXPECT_THAT(remarks_of(weight_read_after_a_change(5, "R0")), IsEmpty());  // Adds to the weight.
 }
 
 // Replica 1 enqueues one operation, replica 0 two.
