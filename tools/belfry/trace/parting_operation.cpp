@@ -157,6 +157,9 @@ class Search {
         works_(many, flow_) {}
 
   std::optional<PartingOperation> from(const TraceStep& of_one, const TraceStep& result) {
+    for (const TraceStep& step : many_.steps) {
+      if (step.kind == StepKind::kArrive) arrivals_[{step.run, step.round}].push_back(&step);
+    }
     add_causes(result);
     std::optional<OperationKey> since;  // The sum, or the mean, is the value of the one replica.
     std::optional<OperationKey> left_out;
@@ -200,7 +203,7 @@ class Search {
         for (const auto& [replica, part] : works_.of(works_.key_of(step))) add(part);
       }
       if (step.kind == StepKind::kResume) {
-        for (const auto& [replica, other] : steps_of(many_, StepKind::kArrive, step)) add(other);
+        for (const TraceStep* const arrival : arrivals_[{step.run, step.round}]) add(arrival);
       }
       for (const auto list : {&TraceStep::brings, &TraceStep::gets, &TraceStep::reads}) {
         for (const TraceValue& value : step.*list) add(flow_.producer_of(value.buffer, step));
@@ -260,9 +263,10 @@ class Search {
 
   static std::string reason_of_merge(Relation brought, const std::optional<OperationKey>& since) {
     if (brought == Relation::kSame) return "each replica brings the value of the one replica";
-    const bool is_known = brought == Relation::kSum || brought == Relation::kMean;
-    if (!is_known)
+    if (brought == Relation::kNone) {
       return "the values that the replicas bring do not fit the value of the one replica";
+    }
+    if (brought != Relation::kSum && brought != Relation::kMean) return "";
     const std::string text =
         fmt::format("the {} of what the replicas bring is the value of the one replica",
                     brought == Relation::kSum ? "sum" : "mean");
@@ -277,7 +281,8 @@ class Search {
   DataFlow flow_;
   Works works_of_one_;
   Works works_;
-  std::set<OperationKey> causes_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const TraceStep*>> arrivals_;
+  std::set<OperationKey> causes_;  // Operations before the result.
 };
 
 }  // namespace
