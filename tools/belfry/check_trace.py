@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks a trace of the simulator's log with Python's own reader of JSON.
+"""Checks a file of `belfry export --perfetto` with Python's own reader of JSON.
 
 usage: check_trace.py TRACE
 
-A trace is a list of events in the trace-event format. Each operation of the log has a slice. In
+The file is a list of events in the trace-event format. Each step of the trace has a slice. In
 each row times do not decrease, and of two slices one contains the other, or they are apart. No row
 has the number of its group, or 0: Perfetto would show the row as the main thread of the group. An
 arrow leads from a place to a later place.

@@ -62,7 +62,10 @@ expect_perfetto() {
 }
 expect 0 '^\[ok\]' "${quick[@]}" --hosts 3 --replicas 4 --trace "$folder/hosts.jsonl"
 expect_perfetto "$folder/hosts.jsonl"
-grep -q '"name":"waits for call 1"' "$folder/perfetto.json" || { echo "FAILED: no waits"; failed=1; }
+if ! grep -q '"name":"waits for call 1"' "$folder/perfetto.json"; then
+  echo "FAILED: the picture has no waits of hosts"
+  failed=1
+fi
 expect 0 'digest [0-9a-f]{16}$' "${quick[@]}" --hosts 2
 expect 2 'no replica 2 among 2, which are numbered from 0' demo --replicas 2 --drop-replica 2
 

@@ -52,8 +52,6 @@ TEST(Options, AndTheFactsAboutARunPrint) {
   EXPECT_EQ(
       text_of(Annotation{.record = 3, .site = {"src/train.cpp", 5}, .name = 2, .failed = true}),
       "record 3, name 2, train.cpp:5, failed");
-  EXPECT_EQ(text_of(RunMark{.begins = true}), "a run begins before record 0");
-  EXPECT_EQ(text_of(RunMark{.record = 9}), "a run ends before record 9");
   LogDifference difference;
   difference.text = "operation 3 differs";
   EXPECT_EQ(text_of(difference), "operation 3 differs");

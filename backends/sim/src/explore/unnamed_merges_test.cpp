@@ -77,6 +77,8 @@ TEST(UnnamedMerges, AreCountedInTheRunWithTheMost) {
 TEST(UnnamedMerges, AreNoneInRunsThatMeetOnce) {
   TraceFile trace(path_of_trace());
   Backend backend({.devices = 2}, Attachments{.trace = &trace});
+  // A strategy each, which numbers its runs from 1.
+  EXPECT_EQ(meet(backend, {1, 1}), 4);
   EXPECT_EQ(meet(backend, {1, 1}), 4);
   EXPECT_THAT(texts(backend.log()), IsEmpty());
   EXPECT_THAT(timeline(trace), Not(HasSubstr("have no names")));

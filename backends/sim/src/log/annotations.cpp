@@ -14,11 +14,6 @@ std::string to_string(const Annotation& annotation) {
   return annotation.failed ? text + ", failed" : text;
 }
 
-std::string to_string(const RunMark& mark) {
-  return std::string("a run ") + (mark.begins ? "begins" : "ends") + " before record " +
-         std::to_string(mark.record);
-}
-
 const Annotation* Annotations::find(std::uint64_t record) const {
   const auto found = std::ranges::lower_bound(annotations_, record, {}, &Annotation::record);
   return found == annotations_.end() || found->record != record ? nullptr : &*found;
@@ -36,17 +31,6 @@ void Annotations::add(const Operation& operation, std::uint64_t record) noexcept
   try {
     added.name = number_of(operation.name, operation.subject);
     annotations_.push_back(added);
-  } catch (const std::bad_alloc&) {  // People do without.
-  }
-}
-
-void Annotations::add_run(const Operation& operation, std::uint64_t record,
-                          bool keeps_begins) noexcept {
-  const bool begins = operation.kind != OperationKind::kRunEnd;
-  if (begins ? !keeps_begins : open_ == 0) return;
-  open_ = begins ? open_ + 1 : open_ - 1;
-  try {
-    runs_.push_back({record, begins});
   } catch (const std::bad_alloc&) {  // People do without.
   }
 }

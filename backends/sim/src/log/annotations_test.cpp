@@ -47,7 +47,6 @@ TEST(Annotations, EnterNoHash) {
   EXPECT_EQ(annotated.order_free_hash(), plain.order_free_hash());
   EXPECT_EQ(annotated.records(), plain.records());
   EXPECT_EQ(annotated.size(), 2U);
-  EXPECT_EQ(annotated.annotations().runs().size(), 2U);
 }
 
 // A name is copied: the operation's text may be gone.
@@ -65,10 +64,8 @@ TEST(Annotations, AreKeptWithTheirRecordsOnly) {
   Log log(1);
   log.append(of_replica(OperationKind::kVariableRead, "first"));
   log.append(of_replica(OperationKind::kVariableRead, "second"));
-  log.append(of_run(OperationKind::kRunBegin, 1, 5));
   EXPECT_NE(log.annotations().find(0), nullptr);
   EXPECT_EQ(log.annotations().find(1), nullptr);
-  EXPECT_TRUE(log.annotations().runs().empty());
 }
 
 TEST(Annotations, AReplicaWithoutAnythingToSayHasNone) {
@@ -77,16 +74,6 @@ TEST(Annotations, AReplicaWithoutAnythingToSayHasNone) {
   log.append(of_replica(OperationKind::kArrive));
   EXPECT_EQ(log.annotations().find(0), nullptr);
   EXPECT_EQ(annotation_text(log, 1), "");
-}
-
-TEST(Annotations, HaveTheEndsOfTheRunsWhoseBeginsTheyHave) {
-  Log log(10);
-  const Operation begin = of_run(OperationKind::kRunBegin, 1, 5);
-  const Operation end = of_run(OperationKind::kRunEnd, 1, 5);
-  for (const Operation& mark : {end, begin, begin, end, end, end}) log.append(mark);
-  std::string marks;
-  for (const RunMark& mark : log.annotations().runs()) marks += mark.begins ? "(" : ")";
-  EXPECT_EQ(marks, "(())");
 }
 
 // The fill that comes after the failed gather is skipped.

@@ -96,9 +96,7 @@ std::uint64_t Log::order_free_hash() const {
 }
 
 void Log::append_other(const Operation& operation) {
-  if (!is_step(operation.kind)) [[unlikely]] {
-    return annotations_.add_run(operation, records_.size(), size_ < limit_);
-  }
+  if (!is_step(operation.kind)) return;
   count(operation.agent, operation, hash_of(operation.agent));
   if (size_++ >= limit_) return;
   const bool has_site = keep_merge_sites_ && operation.kind == OperationKind::kMerge;

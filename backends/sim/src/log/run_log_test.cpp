@@ -38,9 +38,11 @@ TEST(RunsInTheLog, HaveAStepForEachArrivalMergeResumptionAndEnd) {
   MirroredStrategy strategy{backend};
   const auto first = strategy.mirrored_variable(1.0);
   const auto weights = strategy.mirrored_variable(1.0);
+  const auto count = strategy.replica_local_variable(ReduceOp::kSum, 0.0);
   strategy.run([](ReplicaContext&) {});
   EXPECT_THROW(strategy.run([&](ReplicaContext& replica) {
-    weights.on(replica);
+    weights.on(replica);  // `const`, and a component of replica-local variables may be written.
+    count.on(replica) = 1;
     replica.all_reduce(ReduceOp::kSum, 1.0);
     replica.all_reduce(ReduceOp::kSum, 1.0);
     if (replica.replica_id() == 1) throw std::runtime_error("on purpose");
@@ -49,8 +51,9 @@ TEST(RunsInTheLog, HaveAStepForEachArrivalMergeResumptionAndEnd) {
   EXPECT_THAT(
       steps_of(backend.log()),
       ElementsAre("R0 start", "R0 end 0 of 1", "R1 start", "R1 end 0 of 1",  //
-                  "R0 start", "R0 variable_read 1 of 2", "R0 arrive 1 of 2", "R1 start",
-                  "R1 variable_read 1 of 2", "R1 arrive 1 of 2",
+                  "R0 start", "R0 variable_read 1 of 2", "R0 variable_write 2 of 2",
+                  "R0 arrive 1 of 2", "R1 start", "R1 variable_read 1 of 2",
+                  "R1 variable_write 2 of 2", "R1 arrive 1 of 2",
                   "M0 merge 1 of 2",  //
                   "R0 resume 1 of 2", "R0 arrive 2 of 2", "R1 resume 1 of 2", "R1 arrive 2 of 2",
                   "M0 merge 2 of 2",  //

@@ -5,70 +5,26 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 
 namespace belfry::sim {
 namespace {
 
 using Lines = std::vector<UnnamedMerges>;
 
-// The lines of a run, and of the runs around the run.
-class Sweep {
- public:
-  explicit Sweep(const Log& log) : log_(log) {}
+UnnamedMerges& line_of(Lines& lines, const CallSite& site) {
+  const auto found = std::ranges::find_if(
+      lines, [&](const UnnamedMerges& line) { return same_place(line.site, site); });
+  if (found != lines.end()) return *found;
+  lines.push_back({site});
+  return lines.back();
+}
 
-  Lines lines() {
-    const std::vector<LogRecord>& records = log_.records();
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      pass_marks(i);
-      if (records[i].kind == OperationKind::kMerge) add(i);
-    }
-    for (Lines& run : open_) keep(run);
-    std::erase_if(lines_, [](const UnnamedMerges& line) { return line.count < 2; });
-    return std::move(lines_);
-  }
-
- private:
-  void pass_marks(std::uint64_t record) {
-    const std::vector<RunMark>& marks = log_.annotations().runs();
-    for (; marks_ < marks.size() && marks[marks_].record <= record; ++marks_) {
-      if (marks[marks_].begins) {
-        open_.emplace_back();
-      } else if (!open_.empty()) {
-        keep(open_.back());
-        open_.pop_back();
-      }
-    }
-  }
-
-  void add(std::uint64_t record) {
-    const Annotation* const known = log_.annotations().find(record);
-    if (known == nullptr || known->site.empty()) return;
-    // The verb of a merge with a name is `all_reduce "weight"`.
-    if (log_.annotations().name(known->name).ends_with('"')) return;
-    if (open_.empty()) open_.emplace_back();
-    ++line_of(open_.back(), known->site).count;
-    (void)line_of(lines_, known->site);
-  }
-
-  void keep(const Lines& run) {
-    for (const UnnamedMerges& line : run) {
-      int& most = line_of(lines_, line.site).count;
-      most = std::max(most, line.count);
-    }
-  }
-
-  static UnnamedMerges& line_of(Lines& lines, const CallSite& site) {
-    const auto found = std::ranges::find_if(
-        lines, [&](const UnnamedMerges& line) { return same_place(line.site, site); });
-    if (found != lines.end()) return *found;
-    lines.push_back({site});
-    return lines.back();
-  }
-
-  const Log& log_;
-  std::size_t marks_ = 0;
-  std::vector<Lines> open_;  // Of the runs that go on, the innermost last.
-  Lines lines_;
+// The merges of a run so far.
+struct Run {
+  std::uint64_t latest = 0;  // The number of the latest merge, from 1.
+  Lines lines{};
 };
 
 }  // namespace
@@ -78,6 +34,25 @@ std::string to_string(const UnnamedMerges& merges) {
          " have no names: their order is not compared";
 }
 
-std::vector<UnnamedMerges> unnamed_merges(const Log& log) { return Sweep(log).lines(); }
+std::vector<UnnamedMerges> unnamed_merges(const Log& log) {
+  Lines lines;
+  // By nesting, and by the number that the strategy of the run has given the run.
+  std::map<std::pair<std::int32_t, std::uint64_t>, Run> runs;
+  for (std::size_t i = 0; i < log.records().size(); ++i) {
+    const LogRecord& merge = log.records()[i];
+    if (merge.kind != OperationKind::kMerge) continue;
+    Run& run = runs[{merge.agent_index, merge.value}];
+    if (merge.subject <= run.latest) run.lines.clear();  // A run of another strategy.
+    run.latest = merge.subject;
+    const Annotation* const known = log.annotations().find(i);
+    if (known == nullptr || known->site.empty()) continue;
+    // The verb of a merge with a name is `all_reduce "weight"`.
+    if (log.annotations().name(known->name).ends_with('"')) continue;
+    int& most = line_of(lines, known->site).count;
+    most = std::max(most, ++line_of(run.lines, known->site).count);
+  }
+  std::erase_if(lines, [](const UnnamedMerges& line) { return line.count < 2; });
+  return lines;
+}
 
 }  // namespace belfry::sim

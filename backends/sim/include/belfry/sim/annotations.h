@@ -25,15 +25,6 @@ struct Annotation {
 /// `record 3, name 2, train.cpp:5, failed`, without the facts that are missing.
 std::string to_string(const Annotation& annotation);
 
-/// The begin or the end of a run.
-struct RunMark {
-  std::uint64_t record = 0;  ///< The number of records before the mark.
-  bool begins = false;       ///< A begin, or else an end.
-};
-
-/// `a run begins before record 0`, `a run ends before record 9`.
-std::string to_string(const RunMark& mark);
-
 /// The annotations of a log. Records without facts have none. If memory runs out, later annotations
 /// are missing.
 class Annotations {
@@ -42,20 +33,14 @@ class Annotations {
   const Annotation* find(std::uint64_t record) const;
   /// The kernel, verb, variable or exception with the number `name`; empty for 0.
   std::string_view name(std::uint32_t name) const;
-  /// In order. A run that was going on when the log stopped keeping records may lack its end.
-  const std::vector<RunMark>& runs() const { return runs_; }
 
   /// For logs: adds the annotation of the last record.
   void add(const Operation& operation, std::uint64_t record) noexcept;
-  /// For logs: adds the begin of a run, or the end of a run if a begin without an end was added.
-  void add_run(const Operation& operation, std::uint64_t record, bool keeps_begins) noexcept;
 
  private:
   std::uint32_t number_of(std::string_view name, std::uint64_t hint);
 
   std::vector<Annotation> annotations_;
-  std::vector<RunMark> runs_;
-  std::uint64_t open_ = 0;          // Runs without an end so far.
   std::vector<std::string> names_;  // Name n is at n - 1.
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
   std::array<std::uint32_t, 16> recent_{};  // The last number for each hint: saves a search.

@@ -39,7 +39,7 @@ std::string to_string(const LogRecord& record);
 
 /// The operations of a run, in order, and hashes of the operations. The first operations are kept,
 /// up to a limit and as long as memory suffices; the hashes cover all operations. The begin and end
-/// of a run are no operations of the log: the annotations have them.
+/// of a run are no operations of the log.
 class Log {
  public:
   /// A log that keeps the first `limit` operations, and the call sites of merges if asked to.
@@ -63,7 +63,7 @@ class Log {
   const std::vector<LogRecord>& records() const { return records_; }
   /// The call sites of the merges, in order; empty unless asked for. Sites enter no hash.
   const std::vector<CallSite>& merge_sites() const { return merge_sites_; }
-  /// Names and lines of the records, and the begins and ends of runs. No hash has them.
+  /// Names and lines of the records. No hash has them.
   const Annotations& annotations() const { return annotations_; }
   /// The number of operations so far.
   std::uint64_t size() const { return size_; }
