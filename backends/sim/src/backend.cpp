@@ -3,6 +3,7 @@
 #include "belfry/sim/backend.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/detail/flight_ring.h"
 #include "belfry/detail/machine_uses.h"
 #include "belfry/detail/trace_source.h"
 #include "belfry/error.h"
@@ -102,6 +103,10 @@ struct Backend::State final : ScheduleSource {
         devices(options.devices + 1),
         connections{.links = options.links, .host = options.devices} {
     if (attached.schedules != nullptr) schedules = attached.schedules;
+    if (attached.recorder != nullptr) {
+      flights = &attached.recorder->ring();
+      if (options.carrier == Carrier::kConcurrent) flights->share(nullptr, 0);
+    }
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
@@ -223,6 +228,7 @@ struct Backend::State final : ScheduleSource {
   std::unique_ptr<Chooser> chooser;
   LogSink sink;
   LockedLogSink locked_sink;
+  belfry::detail::FlightRing* flights = nullptr;
   engine::HostAccessWatch* host_watch = nullptr;
   TraceFile* trace = nullptr;                           // Ends with the backend.
   belfry::detail::TraceSource* trace_source = nullptr;  // Of `trace`, if not the program.
@@ -314,7 +320,9 @@ RunSettings Backend::run_settings() const {
           .schedules = state_->schedules,
           .kernel_failures = state_->shared.kernel_failures.get(),
           .trace = state_->trace,
-          .variable_tap = state_->trace_observer ? &*state_->observing_sink : nullptr};
+          .variable_tap = state_->trace_observer ? &*state_->observing_sink : nullptr,
+          .max_steps = options.max_steps,
+          .flights = state_->flights};
 }
 
 const Log& Backend::log() const {

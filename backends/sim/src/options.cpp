@@ -73,6 +73,7 @@ std::string to_string(const Options& options) {
   text.add("stack_bytes", options.stack_bytes, usual.stack_bytes);
   text.add("seed", options.seed, usual.seed);
   text.add("functions_of", options.functions_of, usual.functions_of);
+  text.add("max_steps", options.max_steps, usual.max_steps);
   text.add("links", options.links, {});
   text.add("check_kernels", options.check_kernels, usual.check_kernels);
   text.add("audit_watch", options.audit_watch, usual.audit_watch);

@@ -113,6 +113,7 @@ TEST(Options, PrintEveryMember) {
                         .stack_bytes = 5,
                         .seed = 6,
                         .functions_of = 1,
+                        .max_steps = 7,
                         .check_kernels = true,
                         .audit_watch = true});
 }

@@ -34,6 +34,7 @@ enum class ErrorCode : int {
   kMergeUnnamed = 15,    ///< A second merge without a name, although names are required.
   kCapturedValue = 16,   ///< The merge functions of different replicas have different effects.
   kReplicaStalled = 17,  ///< A replica took no step within the limit of a StallWatch.
+  kDeadline = 18,        ///< A run, or the wait at a merge, took longer than its limit.
   // Structures.
   kStructure = 20,  ///< Values of different structure or length in one reduction.
   kShape = 21,      ///< Shapes that do not fit an operation.

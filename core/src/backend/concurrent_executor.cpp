@@ -20,7 +20,7 @@ using detail::Carrier;
 class ConcurrentExecutor final : public Executor {
  public:
   explicit ConcurrentExecutor(const ExecutorParts& parts)
-      : parts_{.chooser = nullptr, .sink = parts.sink, .agents = nullptr} {}
+      : parts_{.chooser = nullptr, .sink = parts.sink, .agents = nullptr, .limit = parts.limit} {}
 
   std::string_view name() const override { return "concurrent"; }
 
@@ -66,7 +66,7 @@ class ConcurrentExecutor final : public Executor {
 
  private:
   void carry_at_once(int replicas, Job& job, const CarryOptions& options, OperationSink* sink) {
-    detail::ConcurrentRun run(*this, sink, workers_, mutex_);
+    detail::ConcurrentRun run(*this, sink, workers_, mutex_, parts_.limit);
     run.number = options.number;
     run.carry(replicas, job);
   }

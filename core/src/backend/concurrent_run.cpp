@@ -8,8 +8,8 @@
 namespace belfry::detail {
 
 ConcurrentRun::ConcurrentRun(const Executor& executor, OperationSink* sink, Workers& workers,
-                             std::mutex& mutex)
-    : Run(executor), sink_(sink), pool_(&workers), mutex_(&mutex) {}
+                             std::mutex& mutex, WaitLimit* limit)
+    : Run(executor), sink_(sink), pool_(&workers), mutex_(&mutex), limit_(limit) {}
 
 void ConcurrentRun::carry(int replicas, Job& job) {
   job_ = &job;
@@ -30,6 +30,8 @@ void ConcurrentRun::start(int replicas) {
   admitted_.reserve(static_cast<std::size_t>(replicas));
   workers_ = pool_->take(static_cast<std::size_t>(replicas));
   running_ = workers_.size();
+  alive_ = running_;
+  if (limit_ != nullptr) begin_ms_ = limit_->now_ms();
   for (int i = 0; i < replicas; ++i) {
     Worker& worker = *workers_[static_cast<std::size_t>(i)];
     static_cast<Carrier&>(worker) = {this, i, &caller_};
@@ -43,8 +45,61 @@ void ConcurrentRun::start(int replicas) {
 
 void ConcurrentRun::wait_until_idle() {
   std::unique_lock lock(*mutex_);
+  if (limit_ != nullptr) wait_within_limit(lock);
   idle_.wait(lock, [this] { return running_ == 0; });
   settling_ = true;
+}
+
+// The replicas that are late may never stop. After a second limit they are left behind, where the
+// backend can do so.
+void ConcurrentRun::wait_within_limit(std::unique_lock<std::mutex>& lock) {
+  std::int64_t blocked_since = -1;
+  while (running_ > 0) {
+    limit_->wait(lock, idle_);
+    const std::int64_t now = limit_->now_ms();
+    if (running_ == 0) return;
+    if (late_until_ms_ > 0) {
+      if (now < late_until_ms_) continue;
+      return leave_behind();
+    }
+    if (running_ == alive_) {
+      blocked_since = -1;
+    } else if (blocked_since < 0) {
+      blocked_since = now;
+    }
+    const std::int64_t merge_ms = limit_->merge_ms();
+    const std::int64_t run_ms = limit_->run_ms();
+    const bool in_merge = merge_ms > 0 && blocked_since >= 0 && now - blocked_since >= merge_ms;
+    if (!in_merge && (run_ms == 0 || now - begin_ms_ < run_ms)) continue;
+    late_until_ms_ = now + (in_merge ? merge_ms : run_ms);
+    job_->late(in_merge, in_merge ? merge_ms : run_ms);
+    cancel_waiting();
+  }
+}
+
+void ConcurrentRun::cancel_waiting() {
+  for (Worker* const worker : workers_) {
+    if (worker == nullptr || worker->gate == nullptr) continue;
+    std::erase_if(worker->gate->waiters(), [&](const Gate::Waiter& waiter) {
+      return waiter.run == this && waiter.replica == worker->replica;
+    });
+    worker->cancelled = true;
+    worker->gate = nullptr;
+    ++running_;
+    worker->wake.post();
+  }
+}
+
+// The stack of a thread that is stopped, and all on it, stays as it is.
+void ConcurrentRun::leave_behind() {
+  for (Worker*& worker : workers_) {
+    if (worker == nullptr || !limit_->stop(worker->thread.native_handle())) continue;
+    worker->thread.detach();
+    job_->stalled(worker->replica, 0);
+    worker = nullptr;
+    --alive_;
+    stop_running();
+  }
 }
 
 void ConcurrentRun::resume_admitted() {
@@ -92,11 +147,13 @@ void ConcurrentRun::block_until(Carrier& replica, const Operation& operation, Ga
 
 void ConcurrentRun::admit(std::span<const Gate::Waiter> replicas) {
   for (const Gate::Waiter& waiter : replicas) {
+    Worker& worker = *workers_[static_cast<std::size_t>(waiter.replica)];
+    worker.gate = nullptr;
     if (settling_) {
       admitted_.push_back(waiter.replica);
     } else {
       ++running_;
-      workers_[static_cast<std::size_t>(waiter.replica)]->wake.post();
+      worker.wake.post();
     }
   }
 }
@@ -118,6 +175,7 @@ void ConcurrentRun::execute_body(TurnCarrier& carrier) {
   const std::lock_guard lock(mutex);
   run.workers_[static_cast<std::size_t>(replica)] = nullptr;
   run.pool_->give(worker);
+  --run.alive_;
   run.stop_running();
 }
 
@@ -126,6 +184,7 @@ void ConcurrentRun::abandon(Carrier& replica) {
   {
     const std::lock_guard lock(*mutex_);
     workers_[static_cast<std::size_t>(worker.replica)] = nullptr;
+    --alive_;
     stop_running();
   }
   Workers::forsake(worker);

@@ -56,6 +56,9 @@ class TrackedRun final : public RunProgress, public OperationSink, public OtherA
   [[gnu::cold]] void deadlock(const std::vector<int>& blocked) noexcept override {
     job_.deadlock(blocked);
   }
+  [[gnu::cold]] void late(bool in_merge, std::int64_t limit_ms) noexcept override {
+    job_.late(in_merge, limit_ms);
+  }
 
  private:
   void note(ReplicaProgress& replica, const Operation& operation);

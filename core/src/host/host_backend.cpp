@@ -8,6 +8,7 @@
 #include "belfry/backend/kernel_failures.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
+#include "belfry/flight_recorder.h"
 #include "host/host_communicator.h"
 #include "host/host_device.h"
 
@@ -17,9 +18,10 @@
 
 namespace belfry {
 
-HostBackend::HostBackend(int devices)
+HostBackend::HostBackend(int devices, FlightRecorder* recorder)
     : count_(devices),
       kernel_failures_(std::make_shared<KernelFailures>()),
+      flights_(recorder == nullptr ? nullptr : &recorder->ring()),
       executor_(make_fiber_executor({})) {
   if (devices < 0) {
     throw InvalidArgumentError(ErrorCode::kNoDevices,

@@ -138,7 +138,7 @@ std::size_t class_of(ErrorCode code) {
     case kMergeNested: case kGroupContext:
       return kIndex<ContextError>;
     case kMergeMissing: case kMergePlaces: case kMergeKinds: case kMergeTypes:
-    case kMergeUnnamed: case kReplicaStalled:
+    case kMergeUnnamed: case kReplicaStalled: case kDeadline:
       return kIndex<MergeMismatchError>;
     case kStructure:
       return kIndex<StructureMismatchError>;

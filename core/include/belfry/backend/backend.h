@@ -8,6 +8,7 @@
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/device_spec.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -83,6 +84,7 @@ class KernelFailures;
 class TraceFile;
 
 namespace detail {
+class FlightRing;
 class VariableTap;
 }
 
@@ -103,6 +105,11 @@ struct RunSettings {
   TraceFile* trace = nullptr;  ///< Of the steps of this process; may be null.
   /// Hears of the values of variables, for a trace; null: nobody.
   detail::VariableTap* variable_tap = nullptr;
+  /// The most steps of a run: arrivals of replicas at merges, and accesses to variables. 0: no
+  /// bound.
+  std::uint64_t max_steps = 0;
+  /// Keeps the last operations of the backend; null without a flight recorder.
+  detail::FlightRing* flights = nullptr;
 };
 
 /// How the devices of a backend are connected, with each other and with the host.

@@ -35,7 +35,13 @@ class Job {
   /// Called, before `settle`, if a StallWatch has left `replica` behind: the replica took no step
   /// for `limit_ms` milliseconds, never runs again, and counts as ended.
   virtual void stalled(int /*replica*/, std::uint32_t /*limit_ms*/) noexcept {}
+  /// Called on the thread that called `carry`, once at most, while replicas run: a WaitLimit has
+  /// passed. Afterwards the replicas that wait are cancelled. `in_merge`: replicas have waited for
+  /// others for `limit_ms` milliseconds; false: the run has taken the time.
+  virtual void late(bool /*in_merge*/, std::int64_t /*limit_ms*/) noexcept {}
 };
+
+class WaitLimit;
 
 namespace detail {
 class Run;
@@ -128,6 +134,7 @@ struct ExecutorParts {
   OperationSink* sink = nullptr;
   OtherAgents* agents = nullptr;
   std::size_t stack_bytes = std::size_t{512} << 10;  ///< Fibers only; mapped lazily.
+  WaitLimit* limit = nullptr;                        ///< For replicas that run at once.
 };
 
 /// The bounds of ExecutorParts::stack_bytes.

@@ -9,6 +9,8 @@
 
 namespace belfry {
 
+class FlightRecorder;
+
 /// The smallest backend: devices `CPU:0`, `CPU:1`, ... in host memory, with streams that work at
 /// once. The backend of the default strategy, and of core's own tests. Bounds are checked. Events
 /// order nothing, and the owner of streams, events and buffers is not checked. Use the simulator
@@ -16,9 +18,9 @@ namespace belfry {
 class HostBackend final : public Backend {
  public:
   /// Without devices, the backend is for a process of a MultiWorkerMirroredStrategy whose replicas
-  /// are all in other processes (SEM-238).
+  /// are all in other processes (SEM-238). `recorder`: keeps the last merges; may be null.
   /// Throws: InvalidArgumentError (kNoDevices) for fewer than 0.
-  explicit HostBackend(int devices = 1);
+  explicit HostBackend(int devices = 1, FlightRecorder* recorder = nullptr);
   ~HostBackend() override;
 
   std::string_view name() const override { return "host"; }
@@ -29,13 +31,15 @@ class HostBackend final : public Backend {
   Executor& executor() override { return *executor_; }
   const Connections& connections() const override { return connections_; }
   RunSettings run_settings() const override {
-    return {.verifies_mirrored = true, .kernel_failures = kernel_failures_.get()};
+    return {
+        .verifies_mirrored = true, .kernel_failures = kernel_failures_.get(), .flights = flights_};
   }
 
  private:
   int count_;
   Connections connections_{.host = 0};
   std::shared_ptr<KernelFailures> kernel_failures_;  // Shared with the streams.
+  detail::FlightRing* flights_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<Executor> executor_;
 };

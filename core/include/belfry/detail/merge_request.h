@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -61,6 +62,8 @@ struct MergeType {
   std::string (*describe)(const MergeRequest& request) = nullptr;
   /// Shows the values that the replica brings, or, with `results`, gets; may be null.
   void (*show)(const MergeRequest& request, bool results, ValueVisitor& visitor) = nullptr;
+  /// The number of the variable that the merge changes; null: none.
+  std::uint64_t (*variable)(const MergeRequest& request) = nullptr;
 };
 
 /// The request of a paused replica: pointers into the stack of the replica.
@@ -130,6 +133,16 @@ struct MergeCall : MergeRequest {
     }
   }
 
+  static constexpr auto variable_of() -> std::uint64_t (*)(const MergeRequest&) {
+    if constexpr (requires(const F& change) { change.describe_merge(), change.info.number; }) {
+      return [](const MergeRequest& request) {
+        return static_cast<const MergeCall&>(request).fn->info.number;
+      };
+    } else {
+      return nullptr;
+    }
+  }
+
   static void show(const MergeRequest& request, bool results, ValueVisitor& visitor) {
     const auto& own = static_cast<const MergeCall&>(request);
     if (results) {
@@ -146,8 +159,8 @@ struct MergeCall : MergeRequest {
                own.args);
   }
 
-  static constexpr MergeType kType{Kind, spelling<std::remove_cvref_t<Args>...>(), &execute,
-                                   describer(), &show};
+  static constexpr MergeType kType{
+      Kind, spelling<std::remove_cvref_t<Args>...>(), &execute, describer(), &show, variable_of()};
 
   const F* fn;
   std::tuple<std::remove_reference_t<Args>*...> args;

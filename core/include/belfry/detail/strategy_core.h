@@ -32,6 +32,9 @@ class Strategy;
 
 namespace detail {
 
+class FlightRing;
+struct FlightGroup;
+
 struct VariableRecord;
 
 /// A hook of a strategy. The hook may start the verb that calls the hook.
@@ -141,6 +144,9 @@ class StrategyCore {
   const StrategyOptions& options() const { return options_; }
   void set_options(StrategyOptions options) { options_ = std::move(options); }
   std::optional<ErrorReport>& last_failure() { return last_failure_; }
+  /// Keeps the merges of the strategy; null without a flight recorder.
+  FlightRing* flights() const { return flights_; }
+  FlightGroup* flight_group() const { return flight_group_; }
   /// What is known about the owners of saved and restored files.
   FileOwners& file_owners() { return file_owners_; }
 
@@ -233,6 +239,8 @@ class StrategyCore {
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;
   FileOwners file_owners_{};
+  FlightRing* flights_ = nullptr;
+  FlightGroup* flight_group_ = nullptr;
   HookDepth hook_depth_;
   std::uint64_t variables_ = 0;
   StrategyOptions options_{};

@@ -13,6 +13,7 @@
 #include "run/rounds/exception_text.h"
 #include "run/rounds/leaving_run.h"
 #include "run/rounds/rendezvous.h"
+#include "run/rounds/run_flight.h"
 #include "run/rounds/run_report.h"
 #include "words/with_report.h"
 
@@ -134,6 +135,9 @@ void ReplicaRunner::run(const RunOptions& options) {
   in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
   site_ = options.site;
+  max_steps_ = core().backend().run_settings().max_steps;
+  std::optional<RunFlight> flight;
+  if (core().flights() != nullptr) flight_ = &flight.emplace(core(), states_, requests_);
   try {
     if (nested_) core().members().require_alone("a run inside a run", options.site);
     const auto work = [&] { carry_out(options); };
@@ -189,12 +193,12 @@ void ReplicaRunner::begin() noexcept {
 void ReplicaRunner::body(int position) noexcept {
   const int replica = core().first_replica() + position;
   if (!present_.has(replica)) {
-    state(replica).status = Status::kAbsent;
+    publish(state(replica).status, Status::kAbsent);
     return;
   }
   // Only after a stall: every other failure comes after the start of all bodies.
   if (has_failed()) {
-    state(replica).status = Status::kCancelled;
+    publish(state(replica).status, Status::kCancelled);
     return;
   }
   ReplicaContext context(*this, replica);
@@ -223,7 +227,7 @@ void ReplicaRunner::body(int position) noexcept {
       own.exception = std::current_exception();
     }
   }
-  own.status = ended;
+  publish(own.status, ended);
   if (ended != Status::kEnded) return announce_throw(replica);
   executor_.announce({.kind = OperationKind::kEnd,
                       .agent = agent_of(replica),
@@ -251,12 +255,13 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   if (unnamed_) [[unlikely]] {
     unnamed_->reach(replica, request, own.merges + 1);
   }
-  own.merges += 1;
+  publish(own.merges, own.merges + 1);
   // Member by member, as in the store just before: a load that spans both stores waits for them.
   const CallSite site{request.site.file, request.site.line};
-  own.last_site = site;
-  own.status = Status::kArrived;
+  publish(own.last_site.file, site.file);
+  publish(own.last_site.line, site.line);
   requests_[static_cast<std::size_t>(replica)] = &request;
+  publish(own.status, Status::kArrived);
   // Both announcements share an object: the size of a waiting replica's frames limits the number of
   // frames in a cache.
   Operation operation{.kind = OperationKind::kArrive,
@@ -267,32 +272,20 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   try {
     executor_.block_until(operation, gate_);
   } catch (...) {
-    own.status = Status::kRunning;
+    publish(own.status, Status::kRunning);
     throw;
   }
-  own.status = Status::kRunning;
+  publish(own.status, Status::kRunning);
   require_alive(replica);
   operation.kind = OperationKind::kResume;
   executor_.announce(operation);
 }
 
-void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& variable,
-                          CallSite site) {
-  // A destructor may restore a component, and cannot let an exception out.
-  if (is_being_unwound()) return;
-  require_alive(replica);
-  executor_.step({.kind = kind,
-                  .agent = agent_of(replica),
-                  .subject = variable.number,
-                  .value = ordinal_,
-                  .site = site,
-                  .name = variable.name});
-  require_alive(replica);
-}
-
 Job::Settled ReplicaRunner::settle() noexcept {
   // Usually all replicas have arrived: the test is faster than a count of each status.
   if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
+  if (is_noted()) [[unlikely]]
+    enter_round();
   if (!has_failed() && agree()) merge_round();
   executor_.open(gate_);
   return Settled::kResumed;
@@ -321,9 +314,10 @@ Job::Settled ReplicaRunner::settle_some() {
     return Settled::kResumed;
   }
   if (!has_failed()) {
+    if (ended == 0 && is_noted()) enter_round();
     if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
       fail_by(*thrower);
-    } else if (agree()) {
+    } else if (!has_failed() && agree()) {
       ended == 0 ? merge_round() : fail_without_merge();
     }
   }
@@ -361,6 +355,8 @@ void ReplicaRunner::merge_round() {
   }
   const std::uint64_t round = ++rounds_;
   core().statistics().merges += 1;
+  if (flight_ != nullptr) [[unlikely]]
+    flight_->set_state(FlightState::kStarted);
   const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
   CurrentScope scope(cross_current_);
   const SiteScope site(first.site);
@@ -385,6 +381,8 @@ void ReplicaRunner::merge_round() {
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }
+  if (flight_ != nullptr && !has_failed()) [[unlikely]]
+    flight_->set_state(FlightState::kCompleted);
   begin_phase();
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -20,6 +21,8 @@
 #include <vector>
 
 namespace belfry::detail {
+
+class RunFlight;
 
 /// The progress of a replica of a run.
 struct alignas(64) ReplicaState {
@@ -46,6 +49,16 @@ struct alignas(64) ReplicaState {
   const CurrentContext* context = nullptr;  ///< Of its body, from its start to its end.
   std::exception_ptr exception{};
 };
+
+/// Stores a value for other threads: the thread of the run, or of a flight recorder.
+template <class T>
+void publish(T& place, T value) {
+  std::atomic_ref<T>(place).store(value, std::memory_order_release);
+}
+template <class T>
+T published(const T& place) {
+  return std::atomic_ref<T>(const_cast<T&>(place)).load(std::memory_order_acquire);
+}
 
 /// The states of neighbouring replicas of a run, by replica id: those of this process, or of all
 /// processes. Few states lie in the object itself: memory with the alignment of a state is
@@ -127,6 +140,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   Settled settle() noexcept override;
   void deadlock(const std::vector<int>& blocked) noexcept override;
   void stalled(int position, std::uint32_t limit_ms) noexcept override;
+  void late(bool in_merge, std::int64_t limit_ms) noexcept override;
 
  private:
   class HookStep;
@@ -136,6 +150,9 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void carry(bool concurrent);
   // Agrees with the other members on the round (SEM-151): whether the merge follows.
   bool agree();
+  // Whether a flight recorder or a bound of steps hears of rounds.
+  bool is_noted() const { return flight_ != nullptr || max_steps_ != 0; }
+  void enter_round() noexcept;
   Settled settle_some();
   void announce_throw(int replica) noexcept;
   void announce_end_of_run() noexcept;
@@ -166,6 +183,8 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void fail_with_members(const std::exception_ptr& thrown);
   void fail_unless_variables_agree();
   void report_abandoned() noexcept;
+  // Steps of the replicas: the run fails beyond the bound.
+  void count_steps(std::uint64_t steps) noexcept;
 
   void require_alive(int replica) {
     if (has_failed()) [[unlikely]] {
@@ -197,11 +216,14 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   ReplicaStates states_;
   std::vector<MergeRequest*> requests_;
   std::optional<UnnamedMerges> unnamed_;  // If the strategy requires names.
+  RunFlight* flight_ = nullptr;           // With a flight recorder.
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
   // Apart from the next number: a load of both would wait for the number that a round has just
   // stored here.
   std::uint64_t rounds_ = 0;
+  std::uint64_t max_steps_ = 0;  // 0: no bound.
+  std::atomic<std::uint64_t> steps_{0};
   bool nested_ = false;
   bool in_update_ = false;  // Begun in a function that is called for each component.
   std::exception_ptr primary_;

@@ -3,9 +3,11 @@
 
 // The failures of a run: the failure that counts, and the way replicas hear of the failure. The
 // texts are in run_report.cpp.
+#include "belfry/detail/flight_ring.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/replica_runner.h"
+#include "run/rounds/run_flight.h"
 #include "run/rounds/run_report.h"
 
 #include <algorithm>
@@ -21,6 +23,7 @@ void ReplicaRunner::fail(const std::exception_ptr& thrown, const Describe& descr
   try {
     Failure failure = describe(
         RunFacts{states_, requests_, present_, core().backend().run_settings().kernel_failures});
+    if (flight_ != nullptr && !has_failed()) flight_->fail(failure.report);
     primary_ = std::move(failure.exception);
     core().last_failure() = std::move(failure.report);
   } catch (...) {
@@ -103,6 +106,28 @@ void ReplicaRunner::stalled(int position, std::uint32_t limit_ms) noexcept {
        [&](const RunFacts& run) { return replica_stalled(run, replica, rounds_, limit_ms); });
 }
 
+void ReplicaRunner::late(bool in_merge, std::int64_t limit_ms) noexcept {
+  if (has_failed()) return;
+  blamed_ = core().size();
+  fail(nullptr, [&](const RunFacts& run) {
+    const std::string open = flight_ == nullptr ? "" : core().flights()->open_calls();
+    return run_late(run, in_merge, limit_ms, open);
+  });
+}
+
+// All replicas of this process have arrived.
+void ReplicaRunner::enter_round() noexcept {
+  if (has_failed()) return;
+  if (max_steps_ != 0) count_steps(static_cast<std::uint64_t>(present_.count()));
+  if (flight_ != nullptr) flight_->begin(*requests_[static_cast<std::size_t>(present_.id(0))]);
+}
+
+void ReplicaRunner::count_steps(std::uint64_t steps) noexcept {
+  const std::uint64_t all = steps_.fetch_add(steps) + steps;
+  if (all <= max_steps_ || has_failed()) return;
+  fail(nullptr, [&](const RunFacts& run) { return run_too_long(run, max_steps_); });
+}
+
 // Abandoned replicas are known only after the run, and are then added to its report. Without memory
 // for them the report is dropped.
 void ReplicaRunner::report_abandoned() noexcept {
@@ -119,7 +144,7 @@ void ReplicaRunner::refuse(int replica) {
   // An exception in flight before the first cancellation is the replica's own.
   if (own.swallowed == 0) own.was_throwing = std::uncaught_exceptions() > 0;
   if (++own.swallowed > kPatience) {
-    own.status = ReplicaState::Status::kAbandoned;
+    publish(own.status, ReplicaState::Status::kAbandoned);
     executor_.abandon();
   }
   throw ReplicaCancelled{};

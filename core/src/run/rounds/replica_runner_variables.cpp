@@ -60,6 +60,24 @@ void ReplicaRunner::serve_maker() {
   executor_.open(gate_);
 }
 
+void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& variable,
+                          CallSite site) {
+  // A destructor may restore a component, and cannot let an exception out.
+  if (is_being_unwound()) return;
+  require_alive(replica);
+  if (max_steps_ != 0 && executor_.name() != "concurrent") [[unlikely]] {
+    count_steps(1);
+    require_alive(replica);
+  }
+  executor_.step({.kind = kind,
+                  .agent = agent_of(replica),
+                  .subject = variable.number,
+                  .value = ordinal_,
+                  .site = site,
+                  .name = variable.name});
+  require_alive(replica);
+}
+
 void ReplicaRunner::seek(int replica, const VariableRequest& request) {
   state(replica).sought = &request;
   pause(replica, ReplicaState::Status::kSeeking, request.site, seekers_);
@@ -67,7 +85,7 @@ void ReplicaRunner::seek(int replica, const VariableRequest& request) {
 
 void ReplicaRunner::pause(int replica, ReplicaState::Status status, CallSite site, Gate& gate) {
   ReplicaState& own = state(replica);
-  own.status = status;
+  publish(own.status, status);
   try {
     executor_.block_until({.kind = OperationKind::kWait,
                            .agent = agent_of(replica),
@@ -76,10 +94,10 @@ void ReplicaRunner::pause(int replica, ReplicaState::Status status, CallSite sit
                            .site = site},
                           gate);
   } catch (...) {
-    own.status = ReplicaState::Status::kRunning;
+    publish(own.status, ReplicaState::Status::kRunning);
     throw;
   }
-  own.status = ReplicaState::Status::kRunning;
+  publish(own.status, ReplicaState::Status::kRunning);
   require_alive(replica);
 }
 

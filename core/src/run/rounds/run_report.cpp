@@ -4,6 +4,7 @@
 #include "run/rounds/run_report.h"
 
 #include "belfry/backend/stall_watch.h"
+#include "belfry/detail/group_reports.h"
 #include "belfry/detail/merge_point.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/rendezvous.h"
@@ -37,19 +38,32 @@ std::string sought_text(const VariableRequest& sought) {
   return sought.name.empty() ? "a variable" : '"' + sought.name + '"';
 }
 
+CallSite site_of(const ReplicaState& state) {
+  return {published(state.last_site.file), published(state.last_site.line)};
+}
+
+// `2 s`, `150 ms`.
+std::string time_text(std::int64_t ms) {
+  const bool whole = ms % 1000 == 0;
+  return std::to_string(whole ? ms / 1000 : ms) + (whole ? " s" : " ms");
+}
+
 }  // namespace
 
 std::vector<ReplicaReport> replica_reports(const RunFacts& run) {
   std::vector<ReplicaReport> reports;
   for (const ReplicaState& own : run.states) {
     const int replica = run.states.id_of(own);
-    ReplicaReport report{replica, own.last_site, {}, own.exception};
-    switch (own.status) {
+    const auto status = published(own.status);
+    const std::uint32_t merges = published(own.merges);
+    ReplicaReport report{replica, site_of(own), {}, {}};
+    if (status >= ReplicaState::Status::kEnded) report.exception = own.exception;
+    switch (status) {
       case ReplicaState::Status::kElsewhere:
         continue;
       case ReplicaState::Status::kArrived:
-        report.what = "waits in " +
-                      numbered_name(*run.requests[static_cast<std::size_t>(replica)], own.merges);
+        report.what =
+            "waits in " + numbered_name(*run.requests[static_cast<std::size_t>(replica)], merges);
         break;
       case ReplicaState::Status::kSeeking:
         report.site = own.sought->site;
@@ -57,26 +71,26 @@ std::vector<ReplicaReport> replica_reports(const RunFacts& run) {
                       sought_text(*own.sought);
         break;
       case ReplicaState::Status::kMaking:
-        report.what = "makes a variable " + merges_text(own.merges);
+        report.what = "makes a variable " + merges_text(merges);
         break;
       case ReplicaState::Status::kAbsent:
         report.what = "takes no part in this run";
         break;
       case ReplicaState::Status::kThrew:
-        report.what = "threw " + text_of(own.exception) + " " + merges_text(own.merges);
+        report.what = "threw " + text_of(own.exception) + " " + merges_text(merges);
         break;
       case ReplicaState::Status::kEnded:
-        report.what = "returned " + merges_text(own.merges);
+        report.what = "returned " + merges_text(merges);
         break;
       case ReplicaState::Status::kRunning:
-        report.what = "waits for its device " + merges_text(own.merges);
+        report.what = "waits for its device " + merges_text(merges);
         break;
       case ReplicaState::Status::kCancelled:
       case ReplicaState::Status::kAbandoned:
-        report.what = "was cancelled " + merges_text(own.merges);
+        report.what = "was cancelled " + merges_text(merges);
         break;
       case ReplicaState::Status::kStalled:
-        report.what = "was left behind " + merges_text(own.merges);
+        report.what = "was left behind " + merges_text(merges);
         break;
     }
     reports.push_back(std::move(report));
@@ -213,14 +227,53 @@ Failure run_deadlock(const RunFacts& run, std::size_t blocked) {
   return failure_of<DeviceError>(std::move(report));
 }
 
+Failure run_late(const RunFacts& run, bool in_merge, std::int64_t limit_ms,
+                 const std::string& open) {
+  ErrorReport report;
+  report.code = ErrorCode::kDeadline;
+  report.replicas = replica_reports(run);
+  std::vector<int> missing;
+  for (const ReplicaState& own : run.states) {
+    if (published(own.status) != ReplicaState::Status::kRunning) continue;
+    const int replica = run.states.id_of(own);
+    missing.push_back(replica);
+    const auto listed = std::ranges::find(report.replicas, replica, &ReplicaReport::replica_id);
+    listed->what = "runs its own code " + merges_text(published(own.merges));
+  }
+  report.summary = in_merge ? "no merge within " + time_text(limit_ms) + ": " +
+                                  replicas_text(missing) + " did not arrive"
+                            : "a run did not end within " + time_text(limit_ms);
+  if (!open.empty()) report.summary += "; open: " + open;
+  report.expected = in_merge ? "every replica at the merge, within the merge_deadline"
+                             : "the end of every replica, within the run_deadline";
+  report.hint =
+      "look at the last line of the replicas that run their own code: host code waits, loops, or "
+      "needs more time than the deadline";
+  return failure_of<MergeMismatchError>(std::move(report));
+}
+
+Failure run_too_long(const RunFacts& run, std::uint64_t bound) {
+  ErrorReport report;
+  report.code = ErrorCode::kDeadline;
+  report.summary = "a run took more than " + std::to_string(bound) + " steps";
+  report.replicas = replica_reports(run);
+  for (ReplicaReport& other : report.replicas) {
+    const auto& state = run.states[static_cast<std::size_t>(other.replica_id)];
+    if (state.status != ReplicaState::Status::kRunning) continue;
+    other.what = "goes on " + merges_text(state.merges);
+  }
+  report.expected = "the end of every replica, within max_steps";
+  report.hint = "look for a loop that waits for a value no replica changes, or raise max_steps";
+  return failure_of<MergeMismatchError>(std::move(report));
+}
+
 // Replicas take turns: outside merges and before its end, a replica waits for its turn.
 Failure replica_stalled(const RunFacts& run, int replica, std::uint64_t rounds,
                         std::uint32_t limit_ms) {
-  const bool whole = limit_ms % 1000 == 0;
   ErrorReport report;
   report.code = ErrorCode::kReplicaStalled;
-  report.summary = "replica " + std::to_string(replica) + " took no step for " +
-                   std::to_string(whole ? limit_ms / 1000 : limit_ms) + (whole ? " s" : " ms");
+  report.summary =
+      "replica " + std::to_string(replica) + " took no step for " + time_text(limit_ms);
   report.replicas = replica_reports(run);
   for (ReplicaReport& other : report.replicas) {
     const ReplicaState& state = run.states[static_cast<std::size_t>(other.replica_id)];

@@ -68,6 +68,14 @@ Failure replica_stalled(const RunFacts& run, int replica, std::uint64_t rounds,
 /// merge of the replica: stacks are examined after the end of their replicas.
 Failure stack_overflowed(const RunFacts& run, const std::exception_ptr& thrown);
 
+/// Replicas have waited for others for `limit_ms` milliseconds, or the run has taken as long.
+/// `open`: the operations that have not ended, in words.
+Failure run_late(const RunFacts& run, bool in_merge, std::int64_t limit_ms,
+                 const std::string& open);
+
+/// The replicas of the run have taken more steps than `bound`.
+Failure run_too_long(const RunFacts& run, std::uint64_t bound);
+
 /// Every replica is blocked, and no stream can move.
 Failure run_deadlock(const RunFacts& run, std::size_t blocked);
 

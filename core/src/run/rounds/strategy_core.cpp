@@ -3,6 +3,7 @@
 
 #include "belfry/detail/strategy_core.h"
 
+#include "belfry/detail/flight_ring.h"
 #include "belfry/detail/make_variable.h"
 #include "run/contexts/inside_update.h"
 
@@ -85,8 +86,12 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       own_(static_cast<int>(devices_.size())),
       members_(std::make_unique<RoundMembers>(static_cast<int>(devices_.size()))),
       reductions_(backend, devices_),
+      flights_(backend.run_settings().flights),
       notes_host_values_(backend.run_settings().records_host_values),
-      variable_tap_(backend.run_settings().variable_tap) {}
+      variable_tap_(backend.run_settings().variable_tap) {
+  if (flights_ == nullptr) return;
+  flight_group_ = &flights_->add({.about = "strategy", .carrier = "belfry", .own = devices_});
+}
 
 void StrategyCore::join(std::unique_ptr<RoundMembers> members) {
   members_ = std::move(members);
@@ -96,6 +101,9 @@ void StrategyCore::join(std::unique_ptr<RoundMembers> members) {
   std::vector<int> devices;
   for (int replica = 0; replica < size(); ++replica) devices.push_back(device_of(replica));
   reductions_.span_processes(std::move(devices), own_);
+  if (flights_ == nullptr) return;
+  const ProcessTable& processes = members_->table();
+  flights_->join(*flight_group_, processes.own, processes.first);
 }
 
 void StrategyCore::refuse_cross(const char* what, const CurrentContext& context,
@@ -178,6 +186,9 @@ void StrategyCore::track(const std::shared_ptr<VariableRecord>& variable) {
   }
   living_.push_back(variable);
   if (variable_tap_ != nullptr) variable_tap_->made(variable);
+  if (flights_ != nullptr) {
+    flights_->name(*flight_group_, variable->info.number, variable->info.name);
+  }
 }
 
 std::shared_ptr<VariableRecord> StrategyCore::variable(std::uint64_t number) const {

@@ -4,6 +4,7 @@
 
 #include "belfry/backend/backend.h"
 #include "belfry/backend/chooser.h"
+#include "belfry/flight_recorder.h"
 #include "belfry/sim/observer.h"
 #include "belfry/trace.h"
 
@@ -19,6 +20,8 @@ struct Attachments {
   Chooser* chooser = nullptr;
   Observer* observer = nullptr;  ///< Sees the runs of the backend.
   TraceFile* trace = nullptr;    ///< Gets the steps of the runs of the backend.
+  /// Keeps the last merges of the runs of the backend.
+  FlightRecorder* recorder = nullptr;
   /// For clusters: the host of the backend in the trace; -1: no host of a cluster.
   int host = -1;
   /// Tells the schedule in errors, in place of the choices of the backend alone.

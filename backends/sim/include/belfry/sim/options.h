@@ -75,6 +75,11 @@ struct Options {
   /// argument, computes something else on each replica: run the test once with 0
   /// and once with 1, and compare the results to find this mistake (SEM-135).
   int functions_of = 0;
+  /// The most steps of the replicas of a run: arrivals at merges, and accesses to variables. A run
+  /// with more fails with a MergeMismatchError (kDeadline), which has the place of each replica.
+  /// For loops that wait for a value that nobody changes. 0: no bound. With kConcurrent, merges
+  /// alone notice the bound.
+  std::uint64_t max_steps = 0;
   /// `links[i]` lists the devices with a direct, fast link to device i (SEM-146).
   /// Empty: unknown. Links decide the choice of the algorithm that reduces tensors, and no time:
   /// nothing is faster over a simulated link.

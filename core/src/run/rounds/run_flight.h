@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/flight_ring.h"
+#include "run/rounds/replica_runner.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Tells a flight recorder of the merges and the replicas of a run.
+class RunFlight final : public FlightSource {
+ public:
+  /// The states and requests are those of the run, and outlive the object.
+  RunFlight(StrategyCore& core, const ReplicaStates& states,
+            const std::vector<MergeRequest*>& requests)
+      : ring_(*core.flights()),
+        group_(*core.flight_group()),
+        core_(core),
+        states_(states),
+        requests_(requests) {
+    ring_.add(*this);
+  }
+  RunFlight(const RunFlight&) = delete;
+  RunFlight& operator=(const RunFlight&) = delete;
+  ~RunFlight() override { ring_.remove(*this); }
+
+  /// All replicas of this process have arrived; `first` is the request of one of them.
+  void begin(const MergeRequest& first) noexcept {
+    ticket_ = ring_.begin(group_, verb_of(first), first.site);
+    ++begun_;
+    if (first.type->kind != MergeKind::kMergeCall) [[unlikely]]
+      ring_.set_values(ticket_, values_of(first));
+  }
+  void set_state(FlightState state) noexcept { ring_.set_state(ticket_, state); }
+  /// The run fails for the first time.
+  void fail(const ErrorReport& report) noexcept {
+    const bool is_late = report.code == ErrorCode::kDeadline;
+    ring_.write_failure(is_late ? "deadline" : "failure", report);
+  }
+
+  void show(std::vector<FlightRank>& ranks) const override;
+  FlightGroup* group() const override { return &group_; }
+
+ private:
+  static const char* verb_of(const MergeRequest& request) { return to_string(request.type->kind); }
+  static FlightValues values_of(const MergeRequest& request);
+
+  FlightRing& ring_;
+  FlightGroup& group_;
+  StrategyCore& core_;
+  const ReplicaStates& states_;
+  const std::vector<MergeRequest*>& requests_;
+  FlightTicket ticket_{};
+  std::uint32_t begun_ = 0;  // Merges of this run.
+};
+
+}  // namespace belfry::detail
