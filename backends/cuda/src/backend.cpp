@@ -4,10 +4,12 @@
 #include "belfry/cuda/backend.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/detail/flight_ring.h"
 #include "belfry/detail/trace_sink.h"
 #include "belfry/error.h"
 #include "check.h"
 #include "communicator.h"
+#include "deadlines.h"
 #include "device.h"
 #include "nccl_clique.h"
 #include "nvtx.h"
@@ -20,6 +22,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -60,6 +63,15 @@ int count_gpus() {
 
 [[noreturn]] void throw_option(ErrorCode code, std::string summary) {
   throw InvalidArgumentError(code, std::move(summary), "see belfry/cuda/options.h");
+}
+
+void require_times(const Options& options) {
+  for (const auto time : {options.merge_deadline, options.run_deadline, options.work_deadline}) {
+    if (time.count() < 0) throw_option(ErrorCode::kInvalidArgument, "a deadline below 0");
+  }
+  if (options.write_signal != 0 && options.recorder == nullptr) {
+    throw_option(ErrorCode::kInvalidArgument, "a write_signal without a recorder");
+  }
 }
 
 std::vector<int> place_devices(const Options& options, int gpus) {
@@ -131,9 +143,15 @@ Connections connections_of(const std::vector<int>& gpus, bool has_programs_memor
   return connections;
 }
 
+std::int64_t now_ns() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
+
 std::unique_ptr<Executor> make_executor(const Options& options, Chooser& chooser,
-                                        OperationSink* sink) {
+                                        OperationSink* sink, WaitLimit* limit) {
   ExecutorParts parts;
+  parts.limit = limit;
   parts.chooser = options.chooser != nullptr ? options.chooser : &chooser;
   parts.sink = sink;
   switch (options.carrier) {
@@ -159,13 +177,16 @@ struct Backend::Parts {
   FirstChooser chooser;
   std::optional<NvtxSink> nvtx;
   std::optional<detail::TraceSink> trace;
+  std::optional<Deadlines> deadlines;
   std::unique_ptr<Executor> executor;
   std::optional<WorkTrace> work_trace;
   std::mutex mutex;                                    // for devices, which are made on first use
   std::vector<std::unique_ptr<cuda::Device>> devices;  // the host comes last
+  std::optional<OnSignal> on_signal;
 };
 
 Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
+  require_times(options);
   parts_->gpus = place_devices(options, count_gpus());
   require_memory_pools(parts_->gpus);
   require_fitting(options, parts_->gpus);
@@ -188,10 +209,20 @@ Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
     parts_->trace.emplace(*own.trace, header, sink, CallSite{});
     sink = &*parts_->trace;
   }
-  parts_->executor = make_executor(own, parts_->chooser, sink);
+  if (own.recorder != nullptr) own.recorder->ring().share(&now_ns, own.deadline.count());
+  if (own.merge_deadline.count() > 0 || own.run_deadline.count() > 0) {
+    parts_->deadlines.emplace(own);
+  }
+  WaitLimit* const limit = parts_->deadlines ? &*parts_->deadlines : nullptr;
+  parts_->executor = make_executor(own, parts_->chooser, sink, limit);
   if (own.trace != nullptr) {
     parts_->shared->work_trace =
         &parts_->work_trace.emplace(own.trace->writer(), *parts_->executor);
+  }
+  if (own.write_signal != 0) {
+    parts_->on_signal.emplace(own.write_signal, [recorder = own.recorder] {
+      recorder->ring().write_if_possible("signal");
+    });
   }
   parts_->devices.resize(parts_->gpus.size() + 1);
 }
@@ -263,10 +294,12 @@ Executor& Backend::executor() { return *parts_->executor; }
 const Connections& Backend::connections() const { return parts_->connections; }
 
 RunSettings Backend::run_settings() const {
-  return {.verifies_mirrored = parts_->shared->options.verify_mirrored,
+  const Options& options = parts_->shared->options;
+  return {.verifies_mirrored = options.verify_mirrored,
           .kernel_failures = parts_->shared->kernel_failures.get(),
-          .trace = parts_->shared->options.trace,
-          .variable_tap = parts_->trace ? &*parts_->trace : nullptr};
+          .trace = options.trace,
+          .variable_tap = parts_->trace ? &*parts_->trace : nullptr,
+          .flights = options.recorder == nullptr ? nullptr : &options.recorder->ring()};
 }
 
 int Backend::gpu(int index) const {

@@ -38,31 +38,44 @@ void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   for (const auto& own : collectives_of(parts, members())) {
     require({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op});
   }
-  const NvtxRange range(shared().options.nvtx, "all_reduce", parts);
-  shared().counters.all_reduce.call(bytes_of(parts));
-  tell(CollectiveKind::kAllReduce, parts);
-  const UntoldWork own;
-  do_all_reduce(op, parts);
+  carry_out({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = op},
+            shared().counters.all_reduce, bytes_of(parts), [&] { do_all_reduce(op, parts); });
 }
 
 void Clique::broadcast(int root, std::span<const CollectivePart> parts) {
-  require({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root});
-  const NvtxRange range(shared().options.nvtx, "broadcast", parts);
+  const Collective collective{.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root};
+  require(collective);
   const int sender = root - first_rank();
   const bool is_here = sender >= 0 && sender < members();
-  shared().counters.broadcast.call(is_here ? bytes_of(parts.subspan(sender, 1)) : 0);
-  tell(CollectiveKind::kBroadcast, parts);
-  const UntoldWork own;
-  do_broadcast(root, parts);
+  const std::uint64_t bytes = is_here ? bytes_of(parts.subspan(sender, 1)) : 0;
+  carry_out(collective, shared().counters.broadcast, bytes, [&] { do_broadcast(root, parts); });
 }
 
 void Clique::all_gather(std::span<const CollectivePart> parts) {
-  require({.kind = CollectiveKind::kAllGather, .parts = parts});
-  const NvtxRange range(shared().options.nvtx, "all_gather", parts);
-  shared().counters.all_gather.call(bytes_of(parts));
-  tell(CollectiveKind::kAllGather, parts);
+  const Collective collective{.kind = CollectiveKind::kAllGather, .parts = parts};
+  require(collective);
+  carry_out(collective, shared().counters.all_gather, bytes_of(parts),
+            [&] { do_all_gather(parts); });
+}
+
+void Clique::record(const detail::FlightGroup& group) {
+  if (shared_->options.recorder != nullptr) {
+    flights_ = std::make_unique<FlightCalls>(shared_, group);
+  }
+}
+
+// Counts the collective, and shows the call to profilers, the trace and the flight recorder.
+template <class Work>
+void Clique::carry_out(const Collective& collective, Counters::Verb& verb, std::uint64_t bytes,
+                       Work&& work) {
+  const NvtxRange range(shared().options.nvtx, to_string(collective.kind), collective.parts);
+  verb.call(bytes);
+  tell(collective.kind, collective.parts);
   const UntoldWork own;
-  do_all_gather(parts);
+  if (flights_ == nullptr || collective.parts.empty()) return work();
+  flights_->begin(collective, devices_.size());
+  work();
+  flights_->end(tensor(collective.parts, 0));
 }
 
 void Clique::tell(CollectiveKind kind, std::span<const CollectivePart> parts) const {

@@ -4,6 +4,7 @@
 
 #include "belfry/backend/collective.h"
 #include "device.h"
+#include "flight_calls.h"
 #include "stream.h"
 
 #include <cstddef>
@@ -29,6 +30,9 @@ class Clique : public Communicator {
   void broadcast(int root, std::span<const CollectivePart> parts) final;
   void all_gather(std::span<const CollectivePart> parts) final;
   void check_health() override;
+  /// Tells the flight recorder of the backend, if there is one, of each collective. `group` has the
+  /// ranks of this process.
+  void record(const detail::FlightGroup& group);
 
  protected:
   /// All members are in this process.
@@ -65,11 +69,16 @@ class Clique : public Communicator {
 
   void require(Collective collective) const;
   void tell(CollectiveKind kind, std::span<const CollectivePart> parts) const;
+  // `work` enqueues the collective; `bytes` are those of the inputs.
+  template <class Work>
+  void carry_out(const Collective& collective, Counters::Verb& verb, std::uint64_t bytes,
+                 Work&& work);
 
   std::shared_ptr<SharedState> shared_;  // with the Backend
   std::vector<Device*> devices_;
   RankSpan span_;
   std::vector<int> ranks_;
+  std::unique_ptr<FlightCalls> flights_;
 };
 
 }  // namespace belfry::cuda

@@ -13,8 +13,10 @@
 
 namespace belfry::cuda {
 
-std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedState>& shared,
-                                                std::vector<Device*> devices) {
+namespace {
+
+std::unique_ptr<Clique> make_clique(const std::shared_ptr<SharedState>& shared,
+                                    std::vector<Device*> devices) {
   // NCCL and the kernels of cliques take memory of GPUs.
   if (devices.size() > 1 && std::ranges::any_of(devices, &Device::is_host)) {
     throw UnsupportedError(ErrorCode::kUnsupported, "a communicator of GPUs and the host",
@@ -30,6 +32,19 @@ std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedStat
     return std::make_unique<NcclClique>(shared, devices);
   }
   return std::make_unique<HybridClique>(shared, std::move(devices));
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedState>& shared,
+                                                const std::vector<Device*>& devices) {
+  std::unique_ptr<Clique> clique = make_clique(shared, devices);
+  detail::FlightGroup group{.about = "communicator"};
+  const bool is_local = dynamic_cast<const LocalClique*>(clique.get()) != nullptr;
+  group.carrier = is_local ? "cuda" : "nccl";
+  for (const Device* device : devices) group.own.push_back(device->index());
+  clique->record(group);
+  return clique;
 }
 
 }  // namespace belfry::cuda

@@ -14,6 +14,6 @@ namespace belfry::cuda {
 /// device has its own GPU, both if several GPUs hold several devices each. Throws: DeviceError,
 /// UnsupportedError.
 std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedState>& shared,
-                                                std::vector<Device*> devices);
+                                                const std::vector<Device*>& devices);
 
 }  // namespace belfry::cuda

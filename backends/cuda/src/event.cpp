@@ -3,6 +3,7 @@
 
 #include "event.h"
 
+#include "belfry/detail/flight_ring.h"
 #include "check.h"
 #include "launched_kernel.h"
 #include "peer_work.h"
@@ -34,6 +35,7 @@ void Event::record(const std::shared_ptr<DeviceState>& device, cudaStream_t stre
 
 void Event::synchronize() {
   if (event_ == nullptr) return;
+  const detail::FlightWait wait(shared_->options.recorder);
   const auto is_done = [this] { return query(); };
   await_peers(*shared_, is_done);
   check_wait(*shared_->kernel_failures, cudaEventSynchronize(event_), "cudaEventSynchronize(event)",

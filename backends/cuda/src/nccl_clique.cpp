@@ -110,7 +110,12 @@ NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
                        const std::vector<Device*>& devices)
     : Clique(shared, devices), communicators_(communicators_of(*shared, devices, {})) {
   prepare(shared);
-  if (shared->options.warm_up) this->warm_up();
+  const std::chrono::milliseconds limit = shared->options.work_deadline;
+  if (limit.count() > 0) {
+    const auto health = [] { return GroupHealth{}; };
+    work_ = std::make_shared<PeerWork>(*shared, Peers{health, limit, false}, functions());
+  }
+  begin(shared->options.warm_up);
 }
 
 NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
@@ -119,11 +124,16 @@ NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
       communicators_(communicators_of(*shared, devices, span)),
       work_(std::make_shared<PeerWork>(*shared, span.peers, functions())) {
   prepare(shared);
-  shared->peer_works.add(work_);
+  begin(warm_up);
+}
+
+void NcclClique::begin(bool warm_up) {
+  if (work_ != nullptr) shared().peer_works.add(work_);
   try {
     if (warm_up) this->warm_up();
   } catch (...) {
-    shared->peer_works.remove(*work_);
+    if (work_ == nullptr) throw;
+    shared().peer_works.remove(*work_);
     work_->end();
     throw;
   }

@@ -51,6 +51,7 @@ class NcclClique final : public Clique {
   // The member of the part at `place` in a call.
   int member_of(std::size_t place) const { return static_cast<int>(place) % members(); }
   void prepare(const std::shared_ptr<SharedState>& shared);
+  void begin(bool warm_up);
   void warm_up();
   PeerWork::Clique functions();
   bool is_done() const;

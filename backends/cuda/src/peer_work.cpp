@@ -3,6 +3,8 @@
 
 #include "peer_work.h"
 
+#include "belfry/backend/current_slot.h"
+#include "belfry/detail/flight_ring.h"
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 #include "shared_state.h"
@@ -104,24 +106,73 @@ void PeerWork::end() noexcept {
   clique_ = {};
 }
 
+namespace {
+
+void write_flights(SharedState& shared, const ErrorReport& report) noexcept {
+  FlightRecorder* const recorder = shared.options.recorder;
+  if (recorder != nullptr) recorder->ring().write_failure("deadline", report);
+}
+
+// The operations that have not ended, in words.
+std::string open_calls(SharedState& shared) {
+  FlightRecorder* const recorder = shared.options.recorder;
+  const std::string calls = recorder == nullptr ? "" : recorder->ring().open_calls();
+  return calls.empty() ? calls : "; open: " + calls;
+}
+
+// Communicators of several GPUs may be what the work waits for: they are aborted.
+[[noreturn]] void give_up_work(SharedState& shared) {
+  ErrorReport report;
+  report.code = ErrorCode::kDeviceLost;
+  report.summary = "work of a device did not end within " +
+                   std::to_string(shared.options.work_deadline.count()) + " ms" +
+                   open_calls(shared);
+  report.site = detail::submitting_site();
+  report.hint =
+      "a kernel or a collective hangs or is slow; the files of a flight recorder name the open "
+      "collectives; the limit is work_deadline";
+  write_flights(shared, report);
+  const auto thrown = std::make_exception_ptr(DeviceError(std::move(report)));
+  for (const std::shared_ptr<PeerWork>& work : shared.peer_works.all()) work->give_up(thrown);
+  std::rethrow_exception(thrown);
+}
+
+void await_work(SharedState& shared, detail::FunctionRef<bool()> is_done) {
+  const std::chrono::milliseconds limit = shared.options.work_deadline;
+  if (limit.count() == 0) return;
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (int polls = 0; !is_done(); ++polls) {
+    if (std::chrono::steady_clock::now() > end) give_up_work(shared);
+    polls < kPollsAtOnce ? std::this_thread::yield() : std::this_thread::sleep_for(kNap);
+  }
+}
+
+}  // namespace
+
 void await_peers(SharedState& shared, detail::FunctionRef<bool()> is_done) {
   if (shared.peer_works.is_empty()) [[likely]] {
-    return;
+    return await_work(shared, is_done);
   }
   const std::vector<std::shared_ptr<PeerWork>> works = shared.peer_works.all();
   for (const std::shared_ptr<PeerWork>& work : works) {
+    if (!work->peers().are_processes) continue;
     PeerWait wait(work->peers());
     try {
       while (!work->is_done() && !is_done()) {
         work->check();
         wait.pause("a collective over several processes");
       }
+    } catch (const Error& error) {
+      write_flights(shared, error.report());
+      work->give_up(std::current_exception());
+      throw;
     } catch (...) {
       work->give_up(std::current_exception());
       throw;
     }
     work->require_usable();
   }
+  await_work(shared, is_done);
 }
 
 }  // namespace belfry::cuda

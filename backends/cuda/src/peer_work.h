@@ -19,6 +19,7 @@ struct SharedState;
 struct Peers {
   std::function<GroupHealth()> health;  ///< The present knowledge about the processes.
   std::chrono::milliseconds deadline;   ///< Of the backend.
+  bool are_processes = true;            ///< False: all members are in this process.
 };
 
 /// A wait of the host for the work of several processes. The host polls, because a wait of CUDA or

@@ -29,11 +29,19 @@ std::string to_string(const Options& options) {
   if (options.chooser != nullptr) text.put("chooser", detail::quoted("a Chooser"));
   if (options.sink != nullptr) text.put("sink", detail::quoted("an OperationSink"));
   if (options.trace != nullptr) text.put("trace", detail::quoted("a TraceFile"));
+  if (options.recorder != nullptr) text.put("recorder", detail::quoted("a FlightRecorder"));
   text.add("memory_limit_bytes", options.memory_limit_bytes, usual.memory_limit_bytes);
-  if (options.deadline != usual.deadline) {
-    const std::string count = detail::code_of(options.deadline.count());
-    text.put("deadline", "std::chrono::milliseconds{" + count + "}");
-  }
+  const auto put_time = [&](const char* name, std::chrono::milliseconds time,
+                            std::chrono::milliseconds usual_time) {
+    if (time == usual_time) return;
+    text.put(name, "std::chrono::milliseconds{" + detail::code_of(time.count()) + "}");
+  };
+  put_time("deadline", options.deadline, usual.deadline);
+  put_time("merge_deadline", options.merge_deadline, usual.merge_deadline);
+  put_time("run_deadline", options.run_deadline, usual.run_deadline);
+  put_time("work_deadline", options.work_deadline, usual.work_deadline);
+  text.add("write_signal", options.write_signal, usual.write_signal);
+  text.add("stop_signal", options.stop_signal, usual.stop_signal);
   text.add("warm_up", options.warm_up, usual.warm_up);
   text.add("launches_block", options.launches_block, usual.launches_block);
   text.add("nvtx", options.nvtx, usual.nvtx);

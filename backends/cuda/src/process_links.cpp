@@ -112,12 +112,25 @@ std::unique_ptr<Communicator> join_processes(const std::shared_ptr<SharedState>&
                                              const std::vector<Device*>& devices,
                                              const ProcessJoin& all) {
   HybridClique::Span span = span_of(all);
-  span.leaders.peers.deadline = shared->options.deadline;
+  const std::chrono::milliseconds work = shared->options.work_deadline;
+  span.leaders.peers.deadline =
+      work.count() == 0 ? shared->options.deadline : std::min(work, shared->options.deadline);
   // Every process makes the same kind of clique: the rank of a device is then its rank of NCCL.
-  if (span.leaders.size == span.ranks.size) {
-    return std::make_unique<NcclClique>(shared, devices, span.leaders, span.warm_up);
+  const int size = span.ranks.size;
+  std::unique_ptr<Clique> clique;
+  if (span.leaders.size == size) {
+    clique = std::make_unique<NcclClique>(shared, devices, span.leaders, span.warm_up);
+  } else {
+    clique = std::make_unique<HybridClique>(shared, devices, std::move(span));
   }
-  return std::make_unique<HybridClique>(shared, devices, std::move(span));
+  const std::span<const int> own = clique->local_ranks();
+  clique->record({.about = "communicator",
+                  .carrier = "nccl",
+                  .own = {own.begin(), own.end()},
+                  .size = size,
+                  .process = all.process,
+                  .processes = static_cast<int>(all.offers.size())});
+  return clique;
 }
 
 }  // namespace belfry::cuda

@@ -4,6 +4,7 @@
 #include "stream.h"
 
 #include "belfry/backend/host_kernels.h"
+#include "belfry/detail/flight_ring.h"
 #include "belfry/error.h"
 #include "check.h"
 #include "current_gpu.h"
@@ -180,6 +181,7 @@ void Stream::synchronize() {
 
 void Stream::finish(Counters::Verb& verb) {
   Counters::add(verb.host_waits);
+  const detail::FlightWait wait(state_->shared().options.recorder);
   await_peers();
   std::list<InFlight> earlier;  // Other threads may enqueue more work meanwhile.
   {

@@ -5,6 +5,7 @@
 #include "belfry/backend/chooser.h"
 #include "belfry/backend/operation.h"
 #include "belfry/detail/prints.h"
+#include "belfry/flight_recorder.h"
 #include "belfry/trace.h"
 
 #include <chrono>
@@ -60,6 +61,8 @@ struct Options {
   OperationSink* sink = nullptr;  ///< Receives the operations of replicas; may be null.
   /// Gets the steps of replicas, the work that streams get, and values on the host; may be null.
   TraceFile* trace = nullptr;
+  /// Keeps the last merges and collectives; may be null.
+  FlightRecorder* recorder = nullptr;
 
   std::size_t memory_limit_bytes = 0;  ///< Of each device, in bytes; 0: all memory of the GPU.
   /// How long the host waits for the work of a communicator, and for its making: after the limit,
@@ -68,6 +71,25 @@ struct Options {
   /// longer. Over several processes each wait of the host has this limit, and the deadline of the
   /// group (SEM-217).
   std::chrono::milliseconds deadline{60'000};
+  /// How long replicas wait at a merge for replicas of this process that have not arrived; 0: no
+  /// limit. After the limit the run fails with a MergeMismatchError (kDeadline), which has the last
+  /// line of each replica, and the recorder writes its files. `run` returns when the late replicas
+  /// arrive, end or call belfry, or after the same time once more with `stop_signal`. For
+  /// kConcurrent.
+  std::chrono::milliseconds merge_deadline{0};
+  /// How long a run takes; 0: no limit. The rest is as with `merge_deadline`.
+  std::chrono::milliseconds run_deadline{0};
+  /// How long the host waits for work of a stream or event; 0: no limit. After the limit the wait
+  /// throws a DeviceError (kDeviceLost), communicators of several GPUs are aborted, and the
+  /// recorder writes its files. With a limit the host polls in waits.
+  std::chrono::milliseconds work_deadline{0};
+  /// A signal that makes the recorder write its files, on a thread of the backend: `SIGUSR1`; 0:
+  /// none. The handler before comes back with the end of the backend.
+  int write_signal = 0;
+  /// A signal that stops the thread of a replica that is late for twice a deadline, for ever; 0:
+  /// none. The replica's stack and all objects on the stack are leaked, and a mutex that the
+  /// replica holds stays locked: the process should end soon.
+  int stop_signal = 0;
   /// Whether a new communicator runs a small and a large collective at once. NCCL then makes its
   /// connections and buffers before the first step: the making takes longer, and memory runs out
   /// there and not in a step.
@@ -117,8 +139,8 @@ struct Options {
 };
 
 /// The options as an initializer that compiles, without members of their usual value. A chooser and
-/// a sink are the words `"a Chooser"` and `"an OperationSink"`, a trace is `"a TraceFile"`, and
-/// objects of the program's own are `"the program's"`.
+/// a sink are the words `"a Chooser"` and `"an OperationSink"`, a trace is `"a TraceFile"`, a flight
+/// recorder `"a FlightRecorder"`, and objects of the program's own are `"the program's"`.
 std::string to_string(const Options& options);
 
 using belfry::operator<<;
