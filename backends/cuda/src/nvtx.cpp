@@ -67,11 +67,12 @@ void mark(const std::string& /*text*/) {}
 
 }  // namespace nvtx
 
-NvtxRange::NvtxRange(bool on, const char* verb, std::span<const CollectivePart> parts) : on_(on) {
+NvtxRange::NvtxRange(bool on, std::string_view verb, std::span<const CollectivePart> parts)
+    : on_(on) {
   if (!on_) return;
   std::size_t bytes = 0;
   for (const CollectivePart& part : parts) bytes += part.input.bytes();
-  nvtx::push(verb + std::string(" of ") + std::to_string(bytes) + " bytes in " +
+  nvtx::push(std::string(verb) + " of " + std::to_string(bytes) + " bytes in " +
              std::to_string(parts.size()) + " parts");
 }
 

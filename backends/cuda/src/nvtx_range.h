@@ -5,6 +5,7 @@
 #include "belfry/backend/collective.h"
 
 #include <span>
+#include <string_view>
 
 namespace belfry::cuda {
 
@@ -12,7 +13,7 @@ namespace belfry::cuda {
 class NvtxRange {
  public:
   /// A collective: `all_reduce of 48 bytes in 4 parts`. Off: no call.
-  NvtxRange(bool on, const char* verb, std::span<const CollectivePart> parts);
+  NvtxRange(bool on, std::string_view verb, std::span<const CollectivePart> parts);
   NvtxRange(const NvtxRange&) = delete;
   NvtxRange& operator=(const NvtxRange&) = delete;
   ~NvtxRange();

@@ -9,7 +9,7 @@
 namespace belfry::tool::hangs {
 namespace {
 
-// Sets of ranks that wait for each other, over one or more others (Tarjan's algorithm).
+// Sets of ranks with waits for each other, directly or over further ranks (Tarjan's algorithm).
 class Sets {
  public:
   Sets(const Waits& waits, int ranks) : waits_(waits), nodes_(static_cast<std::size_t>(ranks)) {
@@ -23,7 +23,7 @@ class Sets {
  private:
   struct Node {
     int number = 0;  // In the order of the visits, from 1.
-    int lowest = 0;  // That the node leads to.
+    int lowest = 0;  // Of the nodes reached from here.
     bool stacked = false;
   };
 
@@ -55,9 +55,9 @@ class Sets {
   int count_ = 0;
 };
 
-// The shortest way from the rank back to it, inside the set.
+// The shortest way from the rank back to the rank, inside the set.
 std::vector<Wait> circle_from(int rank, const std::vector<int>& set, const Waits& waits) {
-  std::map<int, Wait> came;  // The wait that led to a rank.
+  std::map<int, Wait> came;  // The wait before each rank.
   std::deque<int> next = {rank};
   while (!next.empty()) {
     const int here = next.front();

@@ -72,7 +72,7 @@ class Sweep {
  public:
   explicit Sweep(const Group& group) : group_(group), next_(group.tracks.size(), 0) {}
 
-  // The first number with a difference, and its part; none at the end.
+  // The first number and part with a difference; none at the end.
   std::optional<std::pair<std::int64_t, std::size_t>> find() {
     for (std::optional<std::int64_t> seq = lowest(); seq.has_value(); seq = lowest()) {
       const std::optional<std::size_t> part = compare(*seq);
@@ -94,8 +94,8 @@ class Sweep {
     return lowest;
   }
 
-  // Passes the calls of the number. A ring may have lost the first parts of its first number: that
-  // rank is passed over if others have more parts.
+  // Passes the calls of the number. A ring may have lost the first parts of the first number: the
+  // rank is passed over if the first rank has more parts.
   std::optional<std::size_t> compare(std::int64_t seq) {
     const Track* first = nullptr;
     std::size_t begin = 0;

@@ -11,16 +11,16 @@
 
 namespace belfry::tool::hangs {
 
-/// Ranks that entered a call in the same way.
+/// Ranks with equal entries of a call.
 struct Variant {
   std::vector<int> ranks{};
   const Entry* entry = nullptr;  ///< Of the first rank.
 };
 
-/// How a rank may have come to another call than the others.
+/// How a rank may have come to a different call.
 enum class Pattern : std::uint8_t { kUnknown, kLeftOut, kAdded, kSwapped };
 
-/// The first call of a group that ranks entered in different ways.
+/// The first call of a group with different entries on two ranks.
 struct Divergence {
   CallId call{};
   Difference what{};
@@ -31,9 +31,9 @@ struct Divergence {
   bool may_be_earlier = false;  ///< The rings have no earlier call to compare.
 };
 
-/// Without a difference, and without a number that two ranks have in their rings: none.
+/// None without a difference, and without a common number in the rings of two ranks.
 std::optional<Divergence> first_divergence(const Job& job, std::size_t group);
-/// Whether two ranks have the entry of a call of the group, or nothing of it is overwritten.
+/// Whether two ranks have the entry of a call of the group, or no entry of the group is lost.
 bool has_common_window(const Group& group);
 
 }  // namespace belfry::tool::hangs

@@ -13,10 +13,10 @@ namespace belfry::tool::hangs {
 using Sizes = std::vector<std::vector<std::int64_t>>;
 
 enum class State : std::uint8_t { kScheduled, kStarted, kCompleted };
-/// Of the host of a rank. Recorders of PyTorch do not tell it.
+/// Of the host of a rank. Not in dumps of PyTorch.
 enum class HostState : std::uint8_t { kUnknown, kRunning, kWaiting, kEnded, kFailed };
 
-/// An operation that a rank entered.
+/// An operation entered by a rank.
 struct Entry {
   std::int64_t record = 0;  ///< Rises by one with each operation of the rank.
   std::string group{};      ///< The name, equal on all ranks of the group.
@@ -28,7 +28,7 @@ struct Entry {
   std::vector<std::string> input_types{};
   std::vector<std::string> output_types{};
   State state = State::kScheduled;
-  bool retired = false;  ///< The recorder is done with it: completed, or given up.
+  bool retired = false;  ///< Completed, or given up.
   std::string op{};      ///< Of a reduction; empty if not known.
   std::optional<std::int64_t> root{};
   std::string line{};      ///< Of the call, `train.cpp:60`; empty if not known.
@@ -48,10 +48,10 @@ struct Dump {
   int ranks = 0;                    ///< Of the job; 0 if not known.
   bool ours = false;                ///< Written by belfry.
   std::vector<DumpGroup> groups{};  ///< Of all entries, and others of the rank.
-  /// The last call of a group that the rank entered, by name.
+  /// The last call entered in each group, by name.
   std::vector<std::pair<std::string, std::int64_t>> last_entered{};
   std::vector<Entry> entries{};  ///< The oldest first.
-  /// Whether the entries tell what has started and completed. gloo leaves all at `scheduled`.
+  /// Whether the entries tell started and completed operations. gloo leaves all at `scheduled`.
   bool has_states = false;
   HostState host = HostState::kUnknown;
   std::string where{};  ///< The last call of the host, if known.

@@ -6,6 +6,7 @@
 #include "belfry/detail/json_value.h"
 #include "belfry/error.h"
 #include "exit_code.h"
+#include "hangs/pickle.h"
 #include "trace/trace_reader.h"
 
 #include <fmt/format.h>
@@ -23,6 +24,8 @@ namespace {
 using detail::JsonValue;
 
 constexpr std::size_t kBegin = 4096;  // Bytes that tell the kind of a file.
+
+constexpr char kPickle = '\x80';  // The first byte of a pickle.
 
 // The members of an object, with checks of their types. `where` is for errors.
 class Members {
@@ -78,7 +81,7 @@ class Members {
     if (value->kind != JsonValue::Kind::kArray) fail(fmt::format("a list as {}", name));
     return value->parts;
   }
-  // The members of a member that is an object; none without it.
+  // The members of an object inside; none without the object.
   const std::vector<JsonValue>& members(std::string_view name) const {
     static const std::vector<JsonValue> none;
     const JsonValue* value = find(name);
@@ -86,7 +89,7 @@ class Members {
     if (value->kind != JsonValue::Kind::kObject) fail(fmt::format("an object as {}", name));
     return value->parts;
   }
-  // Null for a member that is null.
+  // A member with the value null is null, too.
   const JsonValue* find(std::string_view name) const {
     const JsonValue* value = object_.member(name);
     return value == nullptr || value->kind == JsonValue::Kind::kNull ? nullptr : value;
@@ -173,7 +176,7 @@ void read_groups(const Members& top, Dump& dump) {
   }
 }
 
-// The states of groups stand by the number that this process gave the group; entries tell its name.
+// The states of groups stand by the number of the group in the process; entries tell the name.
 void read_last_entered(const Members& top, const std::map<std::string, std::string>& names,
                        Dump& dump) {
   for (const JsonValue& status : top.members("pg_status")) {
@@ -240,9 +243,15 @@ Dump dump_of(const JsonValue& value, const std::string& file) {
     dump.has_states |= entry.state != State::kScheduled;
   }
   for (const auto& [name, description] : descriptions) {
-    const bool known = std::any_of(dump.groups.begin(), dump.groups.end(),
-                                   [&](const DumpGroup& group) { return group.name == name; });
-    if (!known) dump.groups.push_back({name, description, {}});
+    const auto known = std::find_if(dump.groups.begin(), dump.groups.end(),
+                                    [&](const DumpGroup& group) { return group.name == name; });
+    if (known == dump.groups.end()) {
+      dump.groups.push_back({name, description, {}});
+    } else if (!known->ranks.empty() &&
+               !std::binary_search(known->ranks.begin(), known->ranks.end(), dump.rank)) {
+      top.fail(
+          fmt::format("rank {} in group {} (is it the dump of another rank?)", dump.rank, name));
+    }
   }
   std::sort(dump.entries.begin(), dump.entries.end(),
             [](const Entry& a, const Entry& b) { return a.record < b.record; });
@@ -255,6 +264,7 @@ bool is_dump(const std::string& path) {
   std::string begin(kBegin, '\0');
   in.read(begin.data(), kBegin);
   begin.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  if (begin.starts_with(kPickle)) return true;
   if (begin.find("\"belfry_trace\"") != std::string::npos) return false;
   constexpr std::array kSigns = {"\"entries\"", "\"pg_config\"", "\"pg_status\"",
                                  "\"comm_lib_version\"", "\"nccl_comm_state\""};
@@ -274,11 +284,11 @@ bool are_dumps(const std::vector<std::string>& paths) {
 
 Dump parse_dump(std::string_view text, const std::string& file) {
   try {
-    return dump_of(detail::parse_json(text), file);
+    return dump_of(text.starts_with(kPickle) ? parse_pickle(text) : detail::parse_json(text), file);
   } catch (const detail::JsonError& error) {
     throw InvalidArgumentError(
         ErrorCode::kFileFormat,
-        fmt::format("{}: byte {}: expected JSON: {}", file, error.read, error.what()),
+        fmt::format("{}: byte {}: expected a dump: {}", file, error.read, error.what()),
         "a dump that was cut short cannot be read: take the other ranks' dumps without it");
   }
 }

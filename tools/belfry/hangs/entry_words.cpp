@@ -18,7 +18,7 @@ bool has(const Entry& entry, std::string_view part) {
   return entry.kind.find(part) != std::string::npos;
 }
 
-// The tensors that have equal sizes on all ranks. An all_to_all may be uneven; a gather and a
+// The tensors with equal sizes on all ranks. An all_to_all may be uneven; a gather and a
 // scatter have a list on the root alone; the lists of an all_gather tell the sizes of all ranks.
 Compared compared(const Entry& entry) {
   if (has(entry, "all_to_all") || has(entry, "alltoall") || has(entry, "coalesced")) {

@@ -10,16 +10,16 @@
 
 namespace belfry::tool::hangs {
 
-/// A property in which two entries of one call differ.
+/// A property with different values in two entries of a call.
 enum class Difference : std::uint8_t { kKind, kSize, kType, kOperator, kRoot };
 
-/// The first difference between entries that meet in a call; none if they fit. Sizes are compared
+/// The first difference between entries of a call; none if the entries fit. Sizes are compared
 /// by the number of elements, where the kind needs equal numbers; operators and roots where both
 /// are known.
 std::optional<Difference> difference(const Entry& a, const Entry& b);
 std::string to_string(Difference difference);
 
-/// Whether no rank can complete the call before each has entered it.
+/// Whether a rank completes the call only after the entry of all ranks.
 bool waits_for_all(const Entry& entry);
 
 /// `all_reduce (sum) of 16x4 Float at train.cpp:60`, as far as known.

@@ -74,7 +74,7 @@ std::string headline(const Job& job, const Finding& finding) {
   return {};
 }
 
-// What the finding rests on, and what it leaves open.
+// The evidence of the finding, and the open questions.
 std::vector<std::string> details(const Job& job, const Finding& finding) {
   std::vector<std::string> lines;
   if (finding.divergence.has_value()) {
@@ -110,7 +110,7 @@ std::vector<std::string> details(const Job& job, const Finding& finding) {
   return lines;
 }
 
-// Where ranks are, for ranks at one place a line.
+// The places of the ranks: a line for each place.
 std::vector<std::string> places(const Job& job, const Waits& waits) {
   std::vector<std::pair<std::string, std::vector<int>>> places;
   for (std::size_t i = 0; i < job.dumps.size(); ++i) {

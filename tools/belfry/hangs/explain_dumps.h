@@ -11,7 +11,7 @@
 
 namespace belfry::tool::hangs {
 
-/// Tells in words, or as one object of JSON, why the ranks of the dumps wait.
+/// Tells in words, or as an object of JSON, why the ranks of the dumps wait.
 /// Returns kMismatch if ranks diverge or wait. Throws: as read_dumps.
 ExitCode explain_dumps(const std::vector<std::string>& files, bool json, Console& console);
 /// The same for dumps in memory.

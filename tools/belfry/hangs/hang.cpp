@@ -12,7 +12,7 @@
 namespace belfry::tool::hangs {
 namespace {
 
-// The number of an entry on a rank; none if it did not enter the call.
+// The number of an entry on a rank; none without an entry of the call.
 std::optional<std::int64_t> record_of(const Job& job, int rank, const CallId& call) {
   const Track* const track = job.groups[call.group].track(rank);
   const Entry* const entry = track == nullptr ? nullptr : track->at(call);
@@ -20,8 +20,8 @@ std::optional<std::int64_t> record_of(const Job& job, int rank, const CallId& ca
   return entry->record;
 }
 
-// The ranks that make the one call before the other: they are members of both groups, and entered
-// the one first, or alone.
+// The ranks with the first call before the second: members of both groups, with an earlier entry of
+// the first call, or without an entry of the second.
 std::vector<int> ranks_with_first(const Job& job, const CallId& one, const CallId& other) {
   std::vector<int> ranks;
   for (const Track& track : job.groups[one.group].tracks) {
@@ -33,7 +33,7 @@ std::vector<int> ranks_with_first(const Job& job, const CallId& one, const CallI
   return ranks;
 }
 
-// The calls that no other of them comes before, as far as a rank shows the order.
+// The calls without an earlier call in the set, as far as a rank shows the order.
 std::vector<CallId> first_of(const Job& job, const std::set<CallId>& calls) {
   std::vector<CallId> first;
   for (const CallId& call : calls) {
@@ -111,7 +111,7 @@ FindingKind kind_of_end(const Job& job, int rank) {
   return FindingKind::kNoDump;
 }
 
-// The ranks that others wait for, and that wait for no rank and in no call.
+// The awaited ranks without a wait and without an open call.
 std::vector<Finding> ends(const Job& job, const Waits& waits) {
   std::map<int, std::set<CallId>> awaited;
   for (const Wait& wait : waits.all()) awaited[wait.for_rank].insert(wait.call);
@@ -131,7 +131,7 @@ std::vector<Finding> ends(const Job& job, const Waits& waits) {
   return findings;
 }
 
-// Calls that ranks wait in although all have reached them.
+// Open calls reached by all ranks.
 std::optional<Finding> stall(const Job& job, const Waits& waits) {
   std::set<CallId> calls;
   std::vector<int> ranks;
@@ -160,9 +160,9 @@ std::vector<Finding> taken(std::vector<Finding>& findings, FindingKind first, Fi
   return out;
 }
 
-// A rank that failed, ended or has no dump is a cause if nothing else may be: beside a call that
-// all have reached, as far as known, or with few dumps, the evidence is too little. A rank without
-// a dump may also have it elsewhere: a slow rank beside it may be the cause.
+// A rank that failed, ended or has no dump is a cause if no call is open in spite of all ranks, and
+// if most ranks have dumps. Beside a slow rank, a missing dump is not enough: the slow rank may be
+// the cause.
 void decide(const Job& job, std::vector<Finding> findings, Hang& hang) {
   using K = FindingKind;
   const bool few = 2 * job.without_dump.size() > static_cast<std::size_t>(job.ranks);

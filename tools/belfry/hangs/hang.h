@@ -14,33 +14,32 @@
 namespace belfry::tool::hangs {
 
 enum class FindingKind : std::uint8_t {
-  kDivergent,  ///< Ranks entered one call of a group in different ways.
+  kDivergent,  ///< Ranks have different entries of a call.
   kCircle,     ///< Ranks wait for each other in different calls.
-  kFailed,     ///< Others wait for a rank that failed.
-  kEnded,      ///< The same for one that ended.
-  kNoDump,     ///< The same for one without a dump.
-  kBehind,     ///< The same for one that does not wait itself. It may be slow.
-  kStalled,    ///< All ranks have reached a call, in the same way, and it did not complete.
+  kFailed,     ///< Ranks wait for a failed rank.
+  kEnded,      ///< The same for an ended rank.
+  kNoDump,     ///< The same for a rank without a dump.
+  kBehind,     ///< The same for a rank without an open call, perhaps a slow rank.
+  kStalled,  ///< All ranks have reached a call, with equal entries, and the call did not complete.
 };
 
 struct Finding {
   FindingKind kind{};
-  /// The call that diverges, that others wait in, or that some ranks make before the call of the
-  /// others.
+  /// The divergent call, the call with waiting ranks, or the call with the usual order in a circle.
   std::optional<CallId> call{};
-  std::vector<CallId> more_calls{};  ///< Others of which none is known to come first.
-  std::vector<int> ranks{};          ///< That the finding names.
-  bool is_tie = false;               ///< All sides of it: no majority tells which is right.
+  std::vector<CallId> more_calls{};  ///< Further calls without a known order.
+  std::vector<int> ranks{};          ///< Named by the finding.
+  bool is_tie = false;               ///< The ranks are all sides: there is no majority.
   std::optional<Divergence> divergence{};
   std::vector<Wait> circle{};
 };
 
 enum class Verdict : std::uint8_t { kNamed, kUndecided, kNothing };
 
-/// What the dumps of a job tell.
+/// The answer to the dumps of a job.
 struct Hang {
   Verdict verdict{};
-  /// With kNamed: each is a reason by itself why ranks wait. With kUndecided: any of them may be.
+  /// With kNamed: each is a sufficient reason for the waits. With kUndecided: the possible reasons.
   std::vector<Finding> causes{};
   std::vector<Finding> more{};  ///< May be consequences.
   std::vector<std::string> notes{};

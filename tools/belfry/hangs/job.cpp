@@ -20,8 +20,7 @@ int ranks_of(const std::vector<Dump>& dumps) {
   return ranks;
 }
 
-// The ranks of a group as this dump knows them; for the group of all ranks without a word in the
-// dump, all.
+// The ranks of a group, as far as the dump has the ranks. The default group has all ranks.
 std::vector<int> members_of(const DumpGroup& group, int ranks) {
   if (!group.ranks.empty() || group.description != "default_pg") return group.ranks;
   std::vector<int> all(static_cast<std::size_t>(ranks));
@@ -29,8 +28,8 @@ std::vector<int> members_of(const DumpGroup& group, int ranks) {
   return all;
 }
 
-// Two groups may have one name if no rank is in both. A dump that does not know the ranks means
-// the group that has its rank.
+// Two groups without a common rank may have equal names. A dump without the ranks of the group
+// means the group with the rank of the dump.
 using Key = std::pair<std::string, std::vector<int>>;
 
 Key key_of(const DumpGroup& group, int rank, const std::set<Key>& known, int ranks) {

@@ -19,22 +19,22 @@ namespace belfry::tool::hangs {
 struct CallId {
   std::size_t group = 0;  ///< Of Job::groups.
   std::int64_t seq = 0;
-  std::size_t part = 0;  ///< Of operations that share a number.
+  std::size_t part = 0;  ///< Of operations with equal numbers.
   auto operator<=>(const CallId&) const = default;
 };
 
-/// As if the rank had entered all calls: it is not blamed for calls that its ring lost.
+/// Treats all calls as entered: no rank is blamed for lost calls.
 inline constexpr std::int64_t kUnknownCall = std::numeric_limits<std::int64_t>::max();
 
-/// The calls of a group on one of its members.
+/// The calls of a group on a member.
 struct Track {
   int rank = 0;
   const Dump* dump = nullptr;         ///< Null for a rank without a dump.
   std::vector<const Entry*> calls{};  ///< By number. Older ones may be overwritten.
-  /// The number of the last call: 0 without one, kUnknownCall if the ring lost all.
+  /// The number of the last call: 0 without a call, kUnknownCall if the ring lost all.
   std::int64_t last_entered = 0;
 
-  /// The calls of a number; without one if the rank did not enter it, or overwrote it.
+  /// The calls of a number, as far as entered and not overwritten.
   std::vector<const Entry*> at(std::int64_t seq) const;
   const Entry* at(const CallId& call) const;
 };
@@ -43,9 +43,9 @@ struct Group {
   std::string name{};
   std::string description{};
   std::vector<Track> tracks{};  ///< Of the members, in the order of the ranks.
-  bool members_known = false;   ///< Else: the ranks with calls of the group.
+  bool members_known = false;   ///< Else the members are the ranks with calls.
 
-  /// Null for a rank that is no member.
+  /// Null for a rank outside of the group.
   const Track* track(int rank) const;
   std::string words() const;  ///< `group 0 (default_pg)`.
 };
@@ -57,7 +57,7 @@ class Job {
   int ranks = 0;
   std::vector<Group> groups{};  ///< In the order of the names.
   std::vector<int> without_dump{};
-  /// The calls of each dump, as its entries; sends and receives have the number 0.
+  /// The call of each entry of each dump; sends and receives have the number 0.
   std::vector<std::vector<CallId>> calls{};
 
   explicit Job(std::vector<Dump> of_ranks);

@@ -21,7 +21,7 @@ bool has(const SimulatedGroup& group, std::size_t rank) {
 }  // namespace
 
 // The groups are all ranks and, for an even number, a grid: blocks of neighbours, and the ranks of
-// equal place in them.
+// equal place in the blocks.
 SimulatedJob::SimulatedJob(int ranks, std::uint32_t seed)
     : random_(seed), programs_(static_cast<std::size_t>(ranks)) {
   depth_ = random(2) == 0 ? 1 : 1 + random(4);
@@ -49,7 +49,7 @@ SimulatedJob::SimulatedJob(int ranks, std::uint32_t seed)
   run();
 }
 
-// A call of all groups of the axis: 0 all ranks, 1 blocks, 2 the others.
+// A call of all groups of the axis: 0 all ranks, 1 blocks, 2 ranks of equal place.
 void SimulatedJob::add_call(std::size_t axis) {
   const std::size_t blocks = axes_.empty() ? 0 : axes_[0].size();
   const std::size_t begin = axis == 0 ? 0 : (axis == 1 ? 1 : 1 + blocks);
@@ -127,7 +127,7 @@ bool SimulatedJob::make(Mistake mistake) {
   const std::vector<std::size_t> stop = stop_;
   for (int tries = 0; tries < 200; ++tries) {
     const std::size_t rank = random(programs_.size());
-    // Not the first calls: a rank without a call of a group is unknown to the others' dumps.
+    // Not the first calls: a rank without a call of a group is unknown to the dumps of the group.
     const std::size_t at = 3 + random(programs_[rank].size() - 3);
     if (change(mistake, rank, at)) {
       run();
@@ -240,7 +240,7 @@ std::string SimulatedJob::dump(Format format, std::size_t rank, std::size_t ring
       configs, status, ours);
 }
 
-// A crashed rank writes no dump; every other one of belfry's does, because it failed with an error.
+// A crashed rank writes no dump; with belfry an even rank does, after an error.
 std::vector<std::string> SimulatedJob::dumps(Format format, std::size_t ring) const {
   std::vector<std::string> dumps;
   for (std::size_t rank = 0; rank < programs_.size(); ++rank) {

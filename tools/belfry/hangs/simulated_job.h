@@ -11,9 +11,9 @@
 
 namespace belfry::tool::hangs {
 
-// A job in which ranks execute lists of collectives on groups until they block, with one mistake at
-// a known place, and the dumps that its recorders write. For tests: shares no code with the readers
-// of dumps.
+// A job of ranks with lists of collectives on groups, executed until all ranks block, with a
+// mistake at a known place; and the dumps of the recorders. For tests: shares no code with the
+// readers of dumps.
 
 struct SimulatedCall {
   std::size_t group = 0;
@@ -31,14 +31,14 @@ struct SimulatedGroup {
 enum class Mistake { kNone, kLeftOut, kOrder, kKind, kShape, kType, kGroupOrder, kCrash, kSlow };
 inline constexpr int kMistakes = 9;
 
-// Where the mistake is. Calls of equal properties cannot be told apart: a rank that leaves out one
-// of a row of them differs at the end of the row, or earlier if it waits in another group.
+// Where the mistake is. Calls of equal properties cannot be told apart: a rank without a call of a
+// row of equal calls differs at the end of the row, or earlier if the rank waits in a second group.
 struct Truth {
   int rank = 0;
   std::string group{};
   std::int64_t first_seq = 0;
   std::int64_t last_seq = 0;
-  std::string second_group{};  // Of kGroupOrder: the call that the rank makes first.
+  std::string second_group{};  // Of kGroupOrder: the call made first.
   std::int64_t second_seq = 0;
 };
 
@@ -48,13 +48,13 @@ class SimulatedJob {
  public:
   // A program of the ranks without a mistake, ended.
   SimulatedJob(int ranks, std::uint32_t seed);
-  // Makes one rank's program wrong at a random place where the job then hangs, and runs it. False
-  // if no place was found.
+  // Makes the program of a rank wrong at a random place with a hang, and runs the job. False if no
+  // place was found.
   bool make(Mistake mistake);
 
   const Truth& truth() const { return truth_; }
   int ranks() const { return static_cast<int>(programs_.size()); }
-  // One text a rank, empty for a rank that wrote none.
+  // A text for each rank, empty without a dump.
   std::vector<std::string> dumps(Format format, std::size_t ring) const;
 
  private:
@@ -71,11 +71,11 @@ class SimulatedJob {
   std::string entry(Format format, std::size_t rank, std::size_t at) const;
 
   std::mt19937 random_;
-  std::size_t depth_ = 1;  // Calls that a host enters ahead of the device.
+  std::size_t depth_ = 1;  // Most calls entered ahead of the device.
   std::vector<std::vector<SimulatedGroup>> axes_;
   std::vector<SimulatedGroup> groups_;
   std::vector<Program> programs_;  // By rank, as the next.
-  std::vector<std::size_t> stop_;  // Calls that the host enters at most.
+  std::vector<std::size_t> stop_;  // Most calls entered by the host.
   std::vector<std::size_t> entered_;
   std::vector<std::size_t> done_;
   Mistake mistake_ = Mistake::kNone;

@@ -14,7 +14,7 @@
 namespace belfry::tool::hangs {
 namespace {
 
-// The two numbers of `send 0->1` or `recv 1<-0`: this member and the other.
+// The two numbers of `send 0->1` or `recv 1<-0`: the member and the peer.
 struct Peers {
   bool sends = false;
   std::size_t here = 0;
@@ -50,8 +50,8 @@ Waits::Waits(const Job& job) : job_(job) {
   }
 }
 
-// A rank of which all states are `scheduled` says with `retired` that it gave up or completed. A
-// call of all ranks has not completed while one has not entered.
+// Without states, `retired` tells calls completed or given up. A call of all ranks has not
+// completed while a rank has not entered.
 bool Waits::is_open(const Dump& dump, const Entry& entry, const CallId& call) const {
   if (entry.state == State::kCompleted) return false;
   if (dump.has_states || !entry.retired) return true;
@@ -85,7 +85,7 @@ bool Waits::has_reached(int rank, const CallId& call) const {
   if (track == nullptr || track->dump == nullptr || track->last_entered < call.seq) return false;
   const Entry* const entry = track->at(call);
   if (entry != nullptr) return has_reached(places_.at(rank), *entry);
-  // Of a number that is entered: overwritten, or a part that comes next.
+  // The number is entered: the part is overwritten, or comes next.
   return track->calls.empty() || track->calls.front()->seq > call.seq ||
          (track->dump->is_cut() && track->calls.front()->seq == call.seq);
 }
@@ -100,8 +100,8 @@ void Waits::add_waits(const Entry& entry, const CallId& call, Place& place) cons
   }
 }
 
-// The sends from a rank to another meet the receives of the other in their order. Overwritten ones
-// cannot be counted.
+// The sends from a rank to a peer meet the receives of the peer in order. Overwritten sends and
+// receives cannot be counted.
 void Waits::add_peer(const Entry& entry, const Group& group, Place& place) const {
   const std::optional<Peers> peers = peers_of(entry);
   if (!peers.has_value() || place.dump->is_cut()) return;

@@ -9,7 +9,7 @@
 
 namespace belfry::tool::hangs {
 
-/// A rank that waits in a call for another rank, which has not reached the call.
+/// A wait in a call for a rank before the call.
 struct Wait {
   int rank = 0;
   int for_rank = 0;
@@ -17,22 +17,21 @@ struct Wait {
   const Entry* entry = nullptr;  ///< Of the rank that waits.
 };
 
-/// Who waits for whom, by the entries alone.
+/// The waits of ranks for ranks, by the entries alone.
 ///
-/// A rank waits in the first of its calls that have not completed, and in others that have started.
-/// Behind them stand calls that the rank entered and has not reached: its device, or its host,
-/// waits before them.
+/// A rank waits in the first call without completion, and in further started calls. Calls behind
+/// are entered and not reached: the device, or the host, of the rank waits before the calls.
 class Waits {
  public:
   explicit Waits(const Job& job);
 
-  /// The calls that the rank waits in, in the order of its calls.
+  /// The open calls of the rank, in the order of entry.
   const std::vector<const Entry*>& open(int rank) const;
-  /// The waits of the rank, in the order of its calls and of the ranks that it waits for.
+  /// The waits of the rank, in the order of entry and of the awaited ranks.
   const std::vector<Wait>& of(int rank) const;
   /// The same for all ranks.
   std::vector<Wait> all() const;
-  /// Whether the rank has a call behind it, or waits in it.
+  /// Whether the rank has completed the call, or waits in the call.
   bool has_reached(int rank, const CallId& call) const;
 
  private:
@@ -52,7 +51,7 @@ class Waits {
   const Job& job_;
   std::map<int, Place> places_;  // By rank.
 };
-/// A shortest circle of each set of ranks that wait for each other.
+/// A shortest circle of each set of ranks with waits for each other.
 std::vector<std::vector<Wait>> circles(const Waits& waits, int ranks);
 
 }  // namespace belfry::tool::hangs
