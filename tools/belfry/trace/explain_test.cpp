@@ -140,6 +140,18 @@ TEST(Explain, TellsTheVariablesThatMergesWrite) {
                     Not(HasSubstr(" 1  "))));
 }
 
+// All replicas see the component, which the host and the merge write.
+TEST(Explain, TellsAVariableOfAllReplicasOnce) {
+  const auto write = [](const std::string& step, const std::string& agent) {
+    return R"({"step":)" + step + R"(,"kind":"variable_write","agent":")" + agent +
+           R"(","variable":0,"version":)" + step +
+           R"(,"writes":[{"type":"float64","shape":[],"count":1,"first":[)" + step + "]}]}\n";
+  };
+  EXPECT_THAT(explained(write("1", "H0") + write("2", "M0")).text,
+              AllOf(HasSubstr("  weight of each replica: 2, version 2, written in step 2\n"),
+                    Not(HasSubstr("written in step 1"))));
+}
+
 // Both hosts have a replica 0 with a stream 0.
 TEST(Explain, ShowsTheReplicaOfOneHost) {
   std::string text = R"({"belfry_trace":1,"hosts":2})"

@@ -25,8 +25,13 @@ int owner_of(const Trace& trace, const TraceStep& step) {
            agent.host == trace.agent_of(step).host;
   };
   const auto owner = std::ranges::find_if(trace.agents, is_owner);
-  if (step.replica < 0 || owner == trace.agents.end()) return step.agent;
-  return static_cast<int>(owner - trace.agents.begin());
+  if (owner != trace.agents.end()) return static_cast<int>(owner - trace.agents.begin());
+  const TraceAgent& agent = trace.agent_of(step);
+  return agent.kind == TraceAgent::Kind::kReplica ? step.agent : -1 - static_cast<int>(agent.host);
+}
+
+std::string owner_words(const Trace& trace, int owner) {
+  return owner < 0 ? "each replica" : agent_words(trace, owner);
 }
 
 }  // namespace
@@ -64,7 +69,7 @@ std::vector<std::string> VariableStates::lines() const {
       const TraceStep& step = job_.step(entry->second);
       const bool all = equal && std::next(first) != end;
       lines.push_back(fmt::format("{} of {}: {}{}, written in step {}", name,
-                                  all ? "each replica" : agent_words(trace, entry->first.agent),
+                                  all ? "each replica" : owner_words(trace, entry->first.agent),
                                   to_string(step.writes),
                                   step.version < 0 ? "" : fmt::format(", version {}", step.version),
                                   job_.number_of(entry->second)));
@@ -81,7 +86,7 @@ std::vector<std::string> VariableStates::json() const {
     const TraceStep& step = job_.step(at);
     components.push_back(JsonObject()
                              .text("variable", job_.trace_of(at).variable_of(step))
-                             .text("agent", agent_words(job_.trace_of(at), key.agent))
+                             .text("agent", owner_words(job_.trace_of(at), key.agent))
                              .number("version", step.version)
                              .text("value", to_string(step.writes))
                              .text("step", job_.number_of(at))

@@ -29,7 +29,7 @@ class VariableStates {
   struct Key {
     std::size_t process;
     std::int64_t variable;
-    int agent;  // The replica of the component, else the agent that wrote.
+    int agent;  // The replica of the component; below 0: all replicas of a host see it.
     auto operator<=>(const Key&) const = default;
   };
 

@@ -250,6 +250,15 @@ TEST(Trace, HasTheChangesOfVariablesOutsideOfRuns) {
   EXPECT_EQ(of_kind(lines, "variable_made").at(1)["variable"], 1);
 }
 
+// All replicas see the component.
+TEST(Trace, HasOneStepForAComponentOfAllReplicas) {
+  const Lines lines = trace_of("central", {}, {.devices = 2}, [](belfry::Backend& backend) {
+    CentralStorageStrategy strategy{backend};
+    strategy.mirrored_variable(0.5);
+  });
+  EXPECT_EQ(variables(lines, "variable_made"), (Words{"H0 - v0 [0.5]"}));
+}
+
 // A merge waits for the arrivals, a replica that leaves waits for the merge, and work for its
 // enqueueing.
 TEST(Trace, HasTheStepsThatAStepWaitsFor) {
