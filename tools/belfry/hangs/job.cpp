@@ -9,11 +9,6 @@
 namespace belfry::tool::hangs {
 namespace {
 
-struct BySeq {
-  bool operator()(const Entry* a, std::int64_t seq) const { return a->seq < seq; }
-  bool operator()(std::int64_t seq, const Entry* a) const { return seq < a->seq; }
-};
-
 int ranks_of(const std::vector<Dump>& dumps) {
   int ranks = 0;
   for (const Dump& dump : dumps) ranks = std::max({ranks, dump.ranks, dump.rank + 1});
@@ -44,13 +39,10 @@ Key key_of(const DumpGroup& group, int rank, const std::set<Key>& known, int ran
 
 }  // namespace
 
-std::vector<const Entry*> Track::at(std::int64_t seq) const {
-  const auto [begin, end] = std::equal_range(calls.begin(), calls.end(), seq, BySeq());
-  return {begin, end};
-}
-
 const Entry* Track::at(const CallId& call) const {
-  const auto first = std::lower_bound(calls.begin(), calls.end(), call.seq, BySeq());
+  const auto first =
+      std::lower_bound(calls.begin(), calls.end(), call.seq,
+                       [](const Entry* a, std::int64_t seq) { return a->seq < seq; });
   if (calls.end() - first <= static_cast<std::ptrdiff_t>(call.part)) return nullptr;
   const Entry* const entry = first[static_cast<std::ptrdiff_t>(call.part)];
   return entry->seq == call.seq ? entry : nullptr;

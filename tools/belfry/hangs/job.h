@@ -34,8 +34,7 @@ struct Track {
   /// The number of the last call: 0 without a call, kUnknownCall if the ring lost all.
   std::int64_t last_entered = 0;
 
-  /// The calls of a number, as far as entered and not overwritten.
-  std::vector<const Entry*> at(std::int64_t seq) const;
+  /// Null without an entry in the dump.
   const Entry* at(const CallId& call) const;
 };
 
