@@ -68,7 +68,7 @@ std::size_t last_of(const std::vector<std::string>& trace, const std::string& ki
 }
 
 TEST(Overlap, RunsALayerBeforeTheReductionOfTheLayerAbove) {
-  testing::asserts("SEM-245");
+  belfry::testing::asserts("SEM-245");
   const std::string path =
       ::testing::TempDir() + "belfry_overlap_" + std::to_string(getpid()) + ".jsonl";
   std::vector<int> overlaps(kLayers + 1, 0);
@@ -98,7 +98,7 @@ TEST(Overlap, RunsALayerBeforeTheReductionOfTheLayerAbove) {
 
 // The copy is on a device that has no part in the reduction, which overwrites the input.
 TEST(Overlap, KeepsAnInputForItsReaders) {
-  testing::asserts("SEM-245");
+  belfry::testing::asserts("SEM-245");
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Backend backend{{.devices = 3, .seed = seed}};
     const auto devices = backend.devices();
@@ -132,7 +132,7 @@ class Waits : public ::testing::Test {
 // The communication streams wait for the compute streams, and each compute stream waits at the
 // first use: the wait for the last reduction covers the others.
 TEST_F(Waits, AreEnqueuedOnceForManyResults) {
-  testing::asserts("SEM-245");
+  belfry::testing::asserts("SEM-245");
   std::vector<std::vector<Row>> sums;
   EXPECT_EQ(of([&] { sums = backward(strategy_); }), 2 * kLayers);
   for (const auto& of_replica : sums) {
@@ -143,7 +143,7 @@ TEST_F(Waits, AreEnqueuedOnceForManyResults) {
 
 // An input is read again without a wait, and overwritten after one.
 TEST_F(Waits, OfWritesToAnInputAreForItsReaders) {
-  testing::asserts("SEM-245");
+  belfry::testing::asserts("SEM-245");
   std::optional<PerReplica<Row>> rows =
       strategy_.run([](ReplicaContext&) { return Row::full({2}, 3); });
   std::optional<Row> own = (*rows)[0];
@@ -160,7 +160,7 @@ TEST_F(Waits, OfWritesToAnInputAreForItsReaders) {
 
 // Nobody sees the work of another library: the wait is at the export.
 TEST_F(Waits, OfExportsAreAtTheExport) {
-  testing::asserts("SEM-184", "SEM-245");
+  belfry::testing::asserts("SEM-184", "SEM-245");
   auto sums = backward(strategy_);
   EXPECT_EQ(of([&] {
               const DlpackPtr lent = to_dlpack(std::move(sums[0].back()));
@@ -170,7 +170,7 @@ TEST_F(Waits, OfExportsAreAtTheExport) {
 }
 
 TEST_F(Waits, OfCompletionsAreForReductions) {
-  testing::asserts("SEM-125", "SEM-245");
+  belfry::testing::asserts("SEM-125", "SEM-245");
   constexpr int kCollectives = 2 * kLayers;  // A member of each on each device.
   int open = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
