@@ -3,6 +3,7 @@
 
 // Reductions and copies beside the work of the compute streams: which work waits, and for what.
 #include "belfry/belfry.h"
+#include "belfry/detail/stream_point.h"
 #include "belfry/dlpack.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
@@ -156,6 +157,27 @@ TEST_F(Waits, OfWritesToAnInputAreForItsReaders) {
   EXPECT_THAT(own->to_host(), Each(12));
   EXPECT_THAT(copy.to_host(), Each(3));
   EXPECT_THAT(sum[0].to_host(), Each(6));
+}
+
+// Streams of one after the other may have one address.
+TEST_F(Waits, AreForStreamsAndNotForAddresses) {
+  Device& device = backend_.device(0);
+  Stream& later = device.compute_stream();
+  for (int i = 0; i < 3; ++i) {
+    const auto stream = device.create_stream();
+    detail::StreamPoint point(device);
+    point.set(*stream);
+    EXPECT_EQ(of([&] { point.precede(*stream); }), 0);
+    EXPECT_EQ(of([&] { point.precede(later); }), 1);
+    EXPECT_EQ(of([&] { point.precede(later); }), 0);
+  }
+  Stream& earlier = device.communication_stream();
+  detail::StreamPoint first(device);
+  detail::StreamPoint second(device);
+  first.set(earlier);
+  second.set(earlier);
+  EXPECT_EQ(of([&] { second.precede(later); }), 1);
+  EXPECT_EQ(of([&] { first.precede(later); }), 0);
 }
 
 // Nobody sees the work of another library: the wait is at the export.
