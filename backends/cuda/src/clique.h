@@ -33,6 +33,10 @@ class Clique : public Communicator {
   /// Tells the flight recorder of the backend, if there is one, of each collective. `group` has the
   /// ranks of this process.
   void record(const detail::FlightGroup& group);
+  /// The communicator is about to be aborted.
+  void stop_recording() noexcept {
+    if (flights_ != nullptr) flights_->stop();
+  }
 
  protected:
   /// All members are in this process.

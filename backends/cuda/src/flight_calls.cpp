@@ -53,7 +53,7 @@ void FlightCalls::end(std::span<const CollectivePart> parts) noexcept {
       parts[member].stream->record(*call.done[member]);
     }
     const std::lock_guard lock(mutex_);
-    pending_.push_back(std::move(call));
+    if (!is_stopped_) pending_.push_back(std::move(call));
   } catch (const std::exception&) {
   }
 }
@@ -81,6 +81,13 @@ void FlightCalls::retire() {
   for (const detail::FlightTicket& ticket : ended) {
     ring_.set_state(ticket, detail::FlightState::kCompleted);
   }
+}
+
+void FlightCalls::stop() noexcept {
+  ring_.remove(*this);
+  const std::lock_guard lock(mutex_);
+  is_stopped_ = true;
+  pending_.clear();
 }
 
 void FlightCalls::update() noexcept {

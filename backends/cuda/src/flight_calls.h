@@ -28,6 +28,9 @@ class FlightCalls final : public detail::FlightSource {
   /// The collective is enqueued on the streams of the parts, a part for each member.
   void end(std::span<const CollectivePart> parts) noexcept;
 
+  /// The communicator is aborted: events tell nothing from now on.
+  void stop() noexcept;
+
   void update() noexcept override;
 
  private:
@@ -43,6 +46,7 @@ class FlightCalls final : public detail::FlightSource {
   detail::FlightRing& ring_;
   detail::FlightGroup& group_;
   Call present_{};
+  bool is_stopped_ = false;
   std::mutex mutex_;          // After the lock of the ring.
   std::deque<Call> pending_;  // Enqueued, in order.
 };

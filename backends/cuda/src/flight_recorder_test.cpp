@@ -119,7 +119,7 @@ TEST_F(CudaFlights, NoteTheEndOfEachCollective) {
 }
 
 // Two processes, here threads; the second never calls its second collective. The first waits for
-// the device.
+// the device in a run, whose failure leaves the files of the deadline as they are.
 TEST_F(CudaFlights, TellAMissingRankAtTheDeadlineOfWork) {
   const sim::SimulatedDriver machine({.gpus = 2, .host_threads = 3});
   FlightRecorder recorders[2] = {FlightRecorder{prefix}, FlightRecorder{prefix}};
@@ -144,8 +144,14 @@ TEST_F(CudaFlights, TellAMissingRankAtTheDeadlineOfWork) {
       members.value(0);
       both.arrive_and_wait();
       if (process == 1) return recorders[1].write();
-      joined->all_reduce(ReduceOp::kSum, members.parts);
-      EXPECT_EQ(code_of([&] { members.value(0); }), ErrorCode::kDeviceLost);
+      MirroredStrategy strategy{backend};
+      const auto wait = [&] {
+        strategy.run([&](ReplicaContext&) {
+          joined->all_reduce(ReduceOp::kSum, members.parts);
+          members.value(0);
+        });
+      };
+      EXPECT_EQ(code_of(wait), ErrorCode::kDeviceLost);
     });
   }
   threads.clear();
@@ -158,6 +164,9 @@ TEST_F(CudaFlights, TellAMissingRankAtTheDeadlineOfWork) {
   EXPECT_THAT(states(1), ElementsAre("completed"));
   EXPECT_EQ(file(0)["belfry"]["reason"], "deadline");
   EXPECT_EQ(file(0)["belfry"]["error"]["code"], "BF-063");
+  EXPECT_EQ(file(0)["belfry"]["host_state"], "waiting");
+  EXPECT_THAT(file(0)["belfry"]["error"]["text"].get<std::string>(),
+              HasSubstr("open: all_reduce #2 of communicator c0"));
   EXPECT_EQ(file(0)["entries"][1]["process_group"], file(1)["entries"][0]["process_group"]);
   EXPECT_EQ(file(0)["pg_config"]["c0"]["ranks"], "[0, 1]");
 }

@@ -170,7 +170,11 @@ void NcclClique::await_peers() noexcept {
 PeerWork::Clique NcclClique::functions() {
   return {.is_done = [this] { return is_done(); },
           .check = [this] { communicators_.check(); },
-          .abort = [this] { communicators_.give_up(); }};
+          .abort =
+              [this] {
+                stop_recording();
+                communicators_.give_up();
+              }};
 }
 
 bool NcclClique::is_done() const {
@@ -253,6 +257,7 @@ void NcclClique::grouped(const char* what, Counters::Verb& verb,
       holds[member].close();
     }
   } catch (...) {
+    if (given) stop_recording();
     if (given) communicators_.give_up();
     if (given && work_ != nullptr) work_->fail(std::current_exception());
     throw;

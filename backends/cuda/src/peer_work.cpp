@@ -110,7 +110,10 @@ namespace {
 
 void write_flights(SharedState& shared, const ErrorReport& report) noexcept {
   FlightRecorder* const recorder = shared.options.recorder;
-  if (recorder != nullptr) recorder->ring().write_failure("deadline", report);
+  const bool is_late = report.code == ErrorCode::kDeviceLost;
+  if (recorder != nullptr) {
+    recorder->ring().write_failure(is_late ? "deadline" : "failure", report);
+  }
 }
 
 // The operations that have not ended, in words.

@@ -13,6 +13,7 @@
 #include <exception>
 #include <map>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace belfry {
@@ -203,8 +204,17 @@ void FlightRing::write(const std::string& prefix, const char* reason, const Erro
   }
 }
 
+// The failure of a run behind a deadline of work would replace the files of the deadline, after
+// communicators are aborted.
 void FlightRing::write_failure(const char* reason, const ErrorReport& error) noexcept {
-  if (options_.at_failure) write_if_possible(reason, &error);
+  if (!options_.at_failure) return;
+  const bool is_late = std::string_view(reason) == "deadline";
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_late && begun_ == begun_at_deadline_) return;
+    if (is_late) begun_at_deadline_ = begun_;
+  }
+  write_if_possible(reason, &error);
 }
 
 void FlightRing::write_if_possible(const char* reason, const ErrorReport* error) noexcept {

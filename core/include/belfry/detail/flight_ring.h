@@ -173,6 +173,8 @@ class FlightRing {
   FlightEntry* next_;
   FlightEntry* last_;
   std::uint64_t begun_ = 0;
+  std::uint64_t begun_at_deadline_ =
+      UINT64_MAX;  // The files of a deadline tell so many operations.
   bool is_shared_ = false;
   std::int64_t (*clock_)() = nullptr;
   std::int64_t deadline_ms_ = 0;
