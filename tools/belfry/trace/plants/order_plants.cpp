@@ -151,6 +151,20 @@ void update_that_counts_its_calls(Strategy& strategy, bool planted) {
   });
 }
 
+void weights_before_their_update(Strategy& strategy, bool planted) {
+  const auto weight = make_variable(strategy, "weight");
+  strategy.run([&](ReplicaContext& replica) {
+    auto seen = weight.on(replica);
+    const auto update = [&](CrossReplicaContext& cross, const Tensors& gradients) {
+      cross.update(weight, descend, cross.reduce(ReduceOp::kMean, gradients));
+    };
+    replica.merge_call(update, gradient_of(replica, 1));
+    if (!planted) seen = weight.on(replica);
+    const auto squares = square(seen);  // plant: weights_before_their_update
+    replica.all_reduce(ReduceOp::kMean, squares).to_host();
+  });
+}
+
 }  // namespace
 
 std::vector<Plant> order_plants() {
@@ -166,6 +180,7 @@ std::vector<Plant> order_plants() {
        kError,
        merge_skipped_on_one_replica,
        {"BF-010", "replica 0", second}},
+      {"weights_before_their_update", kExplain, weights_before_their_update, {both}},
       {"captured_count", kFunctions, captured_count, {"BF-016", second}},
       {"race_on_captured_vector", kExplore, race_on_captured_vector, {"R0", "R1"}},
       {"micro_batches_in_host_memory", kExplore, micro_batches_in_host_memory, {"R0", "R1"}},
