@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reductions and copies beside the work of the compute streams: which work waits, and for what.
+// Reductions and copies beside the work of the compute streams: the work that waits, and the ends
+// that are waited for.
 #include "belfry/belfry.h"
 #include "belfry/detail/stream_point.h"
 #include "belfry/dlpack.h"
@@ -131,7 +132,7 @@ class Waits : public ::testing::Test {
 };
 
 // The communication streams wait for the compute streams, and each compute stream waits at the
-// first use: the wait for the last reduction covers the others.
+// first use: the wait for the last reduction covers all waits.
 TEST_F(Waits, AreEnqueuedOnceForManyResults) {
   belfry::testing::asserts("SEM-245");
   std::vector<std::vector<Row>> sums;
@@ -159,7 +160,7 @@ TEST_F(Waits, OfWritesToAnInputAreForItsReaders) {
   EXPECT_THAT(sum[0].to_host(), Each(6));
 }
 
-// Streams of one after the other may have one address.
+// Streams, made and ended in turn, may have the same address.
 TEST_F(Waits, AreForStreamsAndNotForAddresses) {
   Device& device = backend_.device(0);
   Stream& later = device.compute_stream();
@@ -180,7 +181,7 @@ TEST_F(Waits, AreForStreamsAndNotForAddresses) {
   EXPECT_EQ(of([&] { first.precede(later); }), 0);
 }
 
-// Nobody sees the work of another library: the wait is at the export.
+// The work of a second library is unseen: the wait is at the export.
 TEST_F(Waits, OfExportsAreAtTheExport) {
   belfry::testing::asserts("SEM-184", "SEM-245");
   auto sums = backward(strategy_);

@@ -50,8 +50,8 @@ void ConcurrentRun::wait_until_idle() {
   settling_ = true;
 }
 
-// The replicas that are late may never stop. After a second limit they are left behind, where the
-// backend can do so.
+// Late replicas may never stop. After a second limit the replicas are left behind, if the backend
+// can leave replicas.
 void ConcurrentRun::wait_within_limit(std::unique_lock<std::mutex>& lock) {
   std::int64_t blocked_since = -1;
   while (running_ > 0) {

@@ -27,7 +27,7 @@ void StreamOrder::follow(const Ticks& point) {
   const std::lock_guard lock(mutex_);
   const auto latest = std::ranges::find(followed_, point.clock, &Ticks::clock);
   if (latest == followed_.end()) {
-    // Streams that ended, and whose points are gone, are asked for no more.
+    // Ended streams without points are asked for no more.
     std::erase_if(followed_, [](const Ticks& own) { return own.clock.use_count() == 1; });
     followed_.push_back(point);
   } else if (latest->begin < point.begin) {

@@ -14,7 +14,7 @@ namespace {
 
 using testing::replica;
 
-// Two hosts that meet once; host 0 makes two operations of its backend before, and host 1 one.
+// Two hosts meet once; before, host 0 makes two operations, and host 1 makes a single operation.
 TEST(ClusterLog, CountsTheOperationsOfTurns) {
   ClusterLog log(2, 4);
   log.append(replica(0, OperationKind::kStart), 0);

@@ -8,7 +8,7 @@ namespace belfry::sim {
 namespace {
 
 // Of two outcomes the schedule with departures from the serial schedule, else the judged schedule.
-// Empty if no token repeats it, or if the body must not run again.
+// Empty if no token repeats the schedule, or if the body must not run again.
 std::string shown_schedule(const VerdictReport& report) {
   if (report.outcomes.empty() || report.level == VerdictLevel::kNone) return {};
   if (!report.conditions.empty() && !report.conditions.front().holds) return {};

@@ -112,7 +112,7 @@ TEST_F(FlightRecorders, KeepTheLastOperations) {
   EXPECT_THROW(FlightRecorder(prefix, {.entries = 0}), InvalidArgumentError);
 }
 
-// Replica 1 leaves the second merge out: replica 0 waits there, and no other has entered.
+// Replica 1 leaves the second merge out: replica 0 waits in the merge alone.
 TEST_F(FlightRecorders, AreWrittenAtAFailure) {
   const int begin = __LINE__;
   // [record]
@@ -144,7 +144,7 @@ TEST_F(FlightRecorders, AreWrittenAtAFailure) {
   EXPECT_EQ(ended["pg_status"]["0"]["last_enqueued_collective"], "1");
 }
 
-// The options forbid files, or the folder is missing: the failure of the run stays as it is.
+// The options forbid files, or the folder is missing: the failure of the run stays the same.
 TEST_F(FlightRecorders, LeaveFailuresAsTheyAre) {
   FlightRecorder silent{prefix, {.at_failure = false}};
   FlightRecorder lost{prefix + "no/folder/"};
@@ -223,7 +223,7 @@ TEST_F(FlightRecorders, ChangeNoSchedule) {
   }
 }
 
-// The replicas wait for a value that nobody changes.
+// The replicas wait for a value without a change.
 TEST_F(FlightRecorders, AreWrittenAtTheBoundOfSteps) {
   FlightRecorder recorder{prefix};
   Backend backend = two_replicas(recorder, {.max_steps = 100});

@@ -86,7 +86,7 @@ class TraceFile;
 namespace detail {
 class FlightRing;
 class VariableTap;
-}
+}  // namespace detail
 
 /// A backend's settings for runs, for the sake of tests.
 struct RunSettings {

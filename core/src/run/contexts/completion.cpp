@@ -18,7 +18,7 @@ void detail::DeviceWork::add(const AnyTensor& tensor) {
   if (tensor.empty()) return;
   devices.insert(tensor.placement().device);
   for (StreamPointPtr& point : tensor.view().buffer->pending_accesses().all()) {
-    // The tensors of one reduction have one point.
+    // The tensors of a reduction share a point.
     if (others.empty() || others.back() != point) others.push_back(std::move(point));
   }
 }

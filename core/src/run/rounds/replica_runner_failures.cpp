@@ -115,7 +115,7 @@ void ReplicaRunner::late(bool in_merge, std::int64_t limit_ms) noexcept {
   });
 }
 
-// All replicas of this process have arrived.
+// All replicas of the process have arrived.
 void ReplicaRunner::enter_round() noexcept {
   if (has_failed()) return;
   if (max_steps_ != 0) count_steps(static_cast<std::uint64_t>(present_.count()));

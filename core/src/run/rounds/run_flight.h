@@ -27,7 +27,7 @@ class RunFlight final : public FlightSource {
   RunFlight& operator=(const RunFlight&) = delete;
   ~RunFlight() override { ring_.remove(*this); }
 
-  /// All replicas of this process have arrived; `first` is the request of one of them.
+  /// All replicas of the process have arrived; `first` is the request of any.
   void begin(const MergeRequest& first) noexcept {
     ticket_ = ring_.begin(group_, verb_of(first), first.site);
     ++begun_;

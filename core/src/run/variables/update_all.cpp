@@ -26,7 +26,7 @@ namespace {
 // Fewer tensors than a kernel of a GPU has room for in its parameters.
 constexpr std::size_t kMostTensors = 512;
 
-// A variable with its slots and its gradient.
+// A variable with slots and a gradient.
 struct Member {
   FusedVariable variable;
   std::vector<FusedVariable> slots;
@@ -52,7 +52,7 @@ class ComponentPlan {
   ComponentPlan(const FusedUpdate& rule, Placement place, CallSite site)
       : rule_(rule), place_(place), site_(site) {}
 
-  // Adds a weight, its slots, and its gradient, a tensor each. `name` is the variable's.
+  // Adds a weight, the slots, and the gradient, a tensor each. `name` is the variable's.
   void add(const std::string& name, std::vector<AnyTensor*> changed, const AnyTensor& gradient) {
     const AnyTensor& weight = *changed.front();
     for (const AnyTensor* tensor : changed) require_like(name, "slot", weight, *tensor);

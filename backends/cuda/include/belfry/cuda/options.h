@@ -139,8 +139,8 @@ struct Options {
 };
 
 /// The options as an initializer that compiles, without members of their usual value. A chooser and
-/// a sink are the words `"a Chooser"` and `"an OperationSink"`, a trace is `"a TraceFile"`, a flight
-/// recorder `"a FlightRecorder"`, and objects of the program's own are `"the program's"`.
+/// a sink are the words `"a Chooser"` and `"an OperationSink"`, a trace is `"a TraceFile"`, a
+/// flight recorder `"a FlightRecorder"`, and objects of the program's own are `"the program's"`.
 std::string to_string(const Options& options);
 
 using belfry::operator<<;
