@@ -7,7 +7,7 @@
 
 namespace belfry::detail {
 
-void launch_in_order(Stream& stream, Kernel kernel) {
+void launch_in_order(Stream& stream, Kernel&& kernel) {
   for (const BufferView& input : kernel.inputs) order_read(stream, input);
   for (const BufferView& output : kernel.outputs) order_write(stream, output);
   stream.launch(std::move(kernel));

@@ -29,7 +29,7 @@ inline void order_write(Stream& stream, const BufferView& view) {
 }
 
 /// Waits for the pending accesses to the operands, then launches.
-void launch_in_order(Stream& stream, Kernel kernel);
+void launch_in_order(Stream& stream, Kernel&& kernel);
 /// Waits for the pending accesses to both views, then copies.
 void copy_in_order(Stream& stream, const BufferView& to, const BufferView& from);
 
