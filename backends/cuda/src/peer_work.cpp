@@ -123,6 +123,18 @@ std::string open_calls(SharedState& shared) {
   return calls.empty() ? calls : "; open: " + calls;
 }
 
+// Adds the open operations to an error of `work`, and writes the files of the recorder.
+void with_open_calls(SharedState& shared, detail::FunctionRef<void()> work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    ErrorReport report = error.report();
+    report.summary += open_calls(shared);
+    write_flights(shared, report);
+    throw_error(std::move(report));
+  }
+}
+
 // Communicators of several GPUs may be what the work waits for: they are aborted.
 [[noreturn]] void give_up_work(SharedState& shared) {
   ErrorReport report;
@@ -160,15 +172,14 @@ void await_peers(SharedState& shared, detail::FunctionRef<bool()> is_done) {
   for (const std::shared_ptr<PeerWork>& work : works) {
     if (!work->peers().are_processes) continue;
     PeerWait wait(work->peers());
-    try {
+    const auto poll = [&] {
       while (!work->is_done() && !is_done()) {
         work->check();
         wait.pause("a collective over several processes");
       }
-    } catch (const Error& error) {
-      write_flights(shared, error.report());
-      work->give_up(std::current_exception());
-      throw;
+    };
+    try {
+      with_open_calls(shared, poll);
     } catch (...) {
       work->give_up(std::current_exception());
       throw;

@@ -127,6 +127,7 @@ void Stream::write(BufferView to, const void* from) {
 
 void Stream::read(void* to, BufferView from) {
   const void* source = address_of(state_->shared(), from);
+  const detail::FlightWait wait(state_->shared().options.recorder);
   await_peers();  // A copy to pageable memory waits for the stream itself.
   Hold hold(*this, {from.buffer});
   if (from.bytes() > 0) {
