@@ -150,7 +150,7 @@ Outcome answer_of_a_question(sim::Backend& backend, bool is_correct) {
   MirroredStrategy strategy{backend};
   const auto steps = strategy.run([&](ReplicaContext& replica) {
     const Tensor<float> x = multiply(Tensor<float>::full(Shape{2}, 2), 3);
-    const Completion completion(backend, {.devices = {replica.replica_id()}, .others = {}});
+    const Completion completion(backend, {replica.replica_id()});
     double waits = 1;
     if (!is_correct && replica.replica_id() == 1) {
       waits = completion.done() ? 0 : 1;  // bug 30, accesses 1 and 2

@@ -73,10 +73,7 @@ const LaterCall kRefused[] = {
     {"to_host", [](Belongings& own) { own.row.to_host(); }},
     {"item", [](Belongings& own) { own.one.item(); }},
     {"device_of", [](Belongings& own) { device_of(own.row.placement()); }},
-    {"Completion",
-     [](Belongings& own) {
-       Completion(*own.row.placement().backend, {.devices = {0}, .others = {}});
-     }},
+    {"Completion", [](Belongings& own) { Completion(*own.row.placement().backend, {0}); }},
     {"wait", [](Belongings& own) { own.enqueued.wait(); }},
     {"done", [](Belongings& own) { own.enqueued.done(); }},
     {"delay", [](Belongings& own) { own.enqueued.delay(own.row.placement()); }},

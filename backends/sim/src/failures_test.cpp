@@ -186,7 +186,7 @@ TEST(FailuresUnderSchedules, ACompletionTellsOnce) {
     const auto table = Tensor<float>::from({2, 1}, std::vector<float>{1, 2}, on(0));
     const auto bad = Tensor<std::int32_t>::from({1}, std::vector<std::int32_t>{100}, on(0));
     const auto row = gather_rows(table, bad);
-    const Completion completion(strategy.backend(), {.devices = {0}, .others = {}});
+    const Completion completion(strategy.backend(), {0});
     EXPECT_THROW(completion.wait(), DeviceError);
     EXPECT_NO_THROW(completion.wait());
     completion.delay(on(1));

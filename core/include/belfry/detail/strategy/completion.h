@@ -23,8 +23,11 @@ class Completion {
  public:
   /// No work: done from the start.
   Completion() = default;
-  /// All work that is enqueued so far on the compute streams of the devices, and the work of other
-  /// streams. Throws: InvalidArgumentError (kUnknownDevice).
+  /// All work that is enqueued so far on the compute streams of `devices`, indices in the backend.
+  /// Throws: InvalidArgumentError (kUnknownDevice).
+  Completion(Backend& backend, const std::vector<int>& devices)
+      : Completion(backend, detail::DeviceWork{{devices.begin(), devices.end()}, {}}) {}
+  /// The same, and the work of other streams.
   Completion(Backend& backend, detail::DeviceWork work);
 
   /// Whether all work is done now; the answer depends on the schedule.
