@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reductions and copies beside the work of the compute streams: the work that waits, and the ends
-// that are waited for.
+// Reductions and copies beside the work of the compute streams: the waits of their streams.
 #include "belfry/belfry.h"
 #include "belfry/detail/stream_point.h"
 #include "belfry/dlpack.h"
@@ -32,7 +31,7 @@ using ::testing::Each;
 
 constexpr int kLayers = 4;
 
-// A backward pass: the gradient of layer k has k elements, and is reduced as soon as it is there.
+// A backward pass: the gradient of layer k has k elements, and is reduced at once.
 // The gradient of replica r is 10 * (r + 1), so that the sum of two replicas is 30.
 std::vector<std::vector<Row>> backward(Strategy& strategy) {
   const auto sums = strategy.run([](ReplicaContext& replica) {
@@ -98,7 +97,7 @@ TEST(Overlap, RunsALayerBeforeTheReductionOfTheLayerAbove) {
   }
 }
 
-// The copy is on a device that has no part in the reduction, which overwrites the input.
+// The copy is on a device without a part in the reduction. The reduction overwrites the input.
 TEST(Overlap, KeepsAnInputForItsReaders) {
   belfry::testing::asserts("SEM-245");
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -132,7 +131,7 @@ class Waits : public ::testing::Test {
 };
 
 // The communication streams wait for the compute streams, and each compute stream waits at the
-// first use: the wait for the last reduction covers all waits.
+// first use: the wait for the last reduction covers the earlier reductions.
 TEST_F(Waits, AreEnqueuedOnceForManyResults) {
   belfry::testing::asserts("SEM-245");
   std::vector<std::vector<Row>> sums;
@@ -160,7 +159,7 @@ TEST_F(Waits, OfWritesToAnInputAreForItsReaders) {
   EXPECT_THAT(sum[0].to_host(), Each(6));
 }
 
-// Streams, made and ended in turn, may have the same address.
+// A later stream may have the address of an earlier stream.
 TEST_F(Waits, AreForStreamsAndNotForAddresses) {
   Device& device = backend_.device(0);
   Stream& later = device.compute_stream();
@@ -181,7 +180,7 @@ TEST_F(Waits, AreForStreamsAndNotForAddresses) {
   EXPECT_EQ(of([&] { first.precede(later); }), 0);
 }
 
-// The work of a second library is unseen: the wait is at the export.
+// The work of another library is unseen: the wait is at the export.
 TEST_F(Waits, OfExportsAreAtTheExport) {
   belfry::testing::asserts("SEM-184", "SEM-245");
   auto sums = backward(strategy_);
