@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,17 +28,11 @@ namespace {
 // Fewer tensors than a kernel of a GPU has room for in its parameters.
 constexpr std::size_t kMostTensors = 512;
 
-// A variable with slots and a gradient.
-struct Member {
-  FusedVariable variable;
-  std::vector<FusedVariable> slots;
-  const FusedValue* gradient;
-
-  template <class F>
-  void for_each_changed(const F& fn) const {
-    fn(variable);
-    for (const FusedVariable& slot : slots) fn(slot);
-  }
+// Variables on common devices.
+struct Group {
+  const VariablePlaces* places = nullptr;
+  std::vector<const FusedVariable*> changed{};  // Each variable, then its slots.
+  std::vector<const FusedValue*> gradients{};   // Of each variable.
 };
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& summary, std::string hint,
@@ -53,7 +49,8 @@ class ComponentPlan {
       : rule_(rule), place_(place), site_(site) {}
 
   // Adds a weight, the slots, and the gradient, a tensor each. `name` is the variable's.
-  void add(const std::string& name, std::vector<AnyTensor*> changed, const AnyTensor& gradient) {
+  void add(const std::string& name, std::span<AnyTensor* const> changed,
+           const AnyTensor& gradient) {
     const AnyTensor& weight = *changed.front();
     for (const AnyTensor* tensor : changed) require_like(name, "slot", weight, *tensor);
     require_like(name, "gradient", weight, gradient);
@@ -132,16 +129,17 @@ class ComponentPlan {
   std::vector<std::pair<AnyTensor*, AnyTensor>> copies_;
 };
 
-// An update of variables on common devices.
+// An update of a group.
 class FusedWork final : public ComponentValues {
  public:
-  FusedWork(StrategyCore& core, CrossReplicaContext& cross, std::vector<Member> members,
+  FusedWork(StrategyCore& core, CrossReplicaContext& cross, const Group& group,
             const FusedUpdate& rule, CallSite site)
-      : ComponentValues(core, cross, members.front().variable.record->info, true, site),
-        members_(std::move(members)) {
+      : ComponentValues(core, cross, group.changed.front()->record->info, true, site),
+        group_(group),
+        each_(1 + rule.slots()) {
     for (int c = 0; c < places().size(); ++c) {
       plans_.emplace_back(rule, place_of(c), site);
-      for (const Member& member : members_) plan(member, c);
+      for (std::size_t v = 0; v < group.gradients.size(); ++v) plan(v, c);
       plans_.back().close();
     }
   }
@@ -151,57 +149,55 @@ class FusedWork final : public ComponentValues {
     try {
       core().update(*this, site());
       require_all();
-      for_each_changed([this](const FusedVariable& changed) {
-        changed.calls->finish(core(), *changed.record, site());
-      });
+      for (const FusedVariable* one : group_.changed) {
+        one->calls->finish(core(), *one->record, site());
+      }
     } catch (...) {
-      for_each_changed([](const FusedVariable& changed) {
-        changed.record->info.lost = std::current_exception();
-      });
+      for (const FusedVariable* one : group_.changed) {
+        one->record->info.lost = std::current_exception();
+      }
       throw;
     }
   }
 
  private:
-  template <class F>
-  void for_each_changed(const F& fn) const {
-    for (const Member& member : members_) member.for_each_changed(fn);
-  }
-
-  std::vector<AnyTensor*> tensors_of(const FusedVariable& variable, int component) const {
-    std::vector<LeafRef> leaves;
-    variable.calls->leaves(*variable.record, component, leaves);
-    std::vector<AnyTensor*> tensors;
-    for (const LeafRef& leaf : leaves) {
+  // Appends the tensors of a component. Returns their number.
+  std::size_t append_tensors(const FusedVariable& variable, int component,
+                             std::vector<AnyTensor*>& tensors) {
+    leaves_.clear();
+    variable.calls->leaves(*variable.record, component, leaves_);
+    for (const LeafRef& leaf : leaves_) {
       if (leaf.tensor == nullptr) {
         refuse(ErrorCode::kDType, variable.record->info.name + " has numbers beside tensors",
                "keep the numbers in a variable of their own", site());
       }
       tensors.push_back(leaf.tensor);
     }
-    return tensors;
+    return leaves_.size();
   }
 
-  void plan(const Member& member, int component) {
-    std::vector<std::vector<AnyTensor*>> changed;
-    member.for_each_changed(
-        [&](const FusedVariable& variable) { changed.push_back(tensors_of(variable, component)); });
-    std::vector<AnyTensor> gradients;
-    member.gradient->leaves(member.gradient->value, replica_beside(component), gradients);
-    const std::string& name = member.variable.record->info.name;
-    const std::size_t tensors = changed.front().size();
-    const auto require_tensors = [&](const char* what, std::size_t count) {
-      if (count == tensors) return;
+  void plan(std::size_t variable, int component) {
+    const auto changed = std::span(group_.changed).subspan(variable * each_, each_);
+    const std::string& name = changed[0]->record->info.name;
+    tensors_.clear();
+    const std::size_t count = append_tensors(*changed[0], component, tensors_);
+    const auto require_count = [&](const char* what, std::size_t other) {
+      if (other == count) return;
       refuse(ErrorCode::kInvalidArgument,
-             fmt::format("{} has {} tensors, and its {} {}", name, tensors, what, count),
+             fmt::format("{} has {} tensors, and its {} {}", name, count, what, other),
              "give slots and gradients the structure of their variable", site());
     };
-    for (const auto& slot : changed) require_tensors("slot", slot.size());
-    require_tensors("gradient", gradients.size());
-    for (std::size_t t = 0; t < tensors; ++t) {
-      std::vector<AnyTensor*> together;
-      for (const auto& variable : changed) together.push_back(variable[t]);
-      plans_.back().add(name, std::move(together), gradients[t]);
+    for (std::size_t s = 1; s < each_; ++s) {
+      require_count("slot", append_tensors(*changed[s], component, tensors_));
+    }
+    gradients_.clear();
+    const FusedValue& gradient = *group_.gradients[variable];
+    gradient.leaves(gradient.value, replica_beside(component), gradients_);
+    require_count("gradient", gradients_.size());
+    for (std::size_t t = 0; t < count; ++t) {
+      together_.clear();
+      for (std::size_t s = 0; s < each_; ++s) together_.push_back(tensors_[s * count + t]);
+      plans_.back().add(name, together_, gradients_[t]);
     }
   }
 
@@ -210,19 +206,27 @@ class FusedWork final : public ComponentValues {
   }
   void copy_values(int from, const std::vector<int>& to) override {
     const std::vector<Placement> targets = places_of(to);
-    for_each_changed([&](const FusedVariable& changed) {
-      const std::vector<AnyTensor*> source = tensors_of(changed, from);
-      for (std::size_t t = 0; t < source.size(); ++t) {
-        std::vector<AnyTensor> copies = core().broadcast(*source[t], targets);
+    for (const FusedVariable* one : group_.changed) {
+      tensors_.clear();
+      const std::size_t count = append_tensors(*one, from, tensors_);
+      for (const int component : to) append_tensors(*one, component, tensors_);
+      for (std::size_t t = 0; t < count; ++t) {
+        std::vector<AnyTensor> copies = core().broadcast(*tensors_[t], targets);
         for (std::size_t i = 0; i < to.size(); ++i) {
-          *tensors_of(changed, to[i])[t] = std::move(copies[i]);
+          *tensors_[(1 + i) * count + t] = std::move(copies[i]);
         }
       }
-    });
+    }
   }
 
-  std::vector<Member> members_;
+  const Group& group_;
+  std::size_t each_;
   std::vector<ComponentPlan> plans_;  // By component.
+  // Memory that is used again.
+  std::vector<LeafRef> leaves_;
+  std::vector<AnyTensor*> tensors_;
+  std::vector<AnyTensor*> together_;
+  std::vector<AnyTensor> gradients_;
 };
 
 void require_variable(const StrategyCore& core, const FusedVariable& variable, CallSite site) {
@@ -231,20 +235,17 @@ void require_variable(const StrategyCore& core, const FusedVariable& variable, C
   require_kind(variable.record->info, Synchronization::kOnWrite, site);
 }
 
-void require_apart(const std::vector<Member>& members, CallSite site) {
-  std::vector<std::pair<std::uint64_t, const VariableInfo*>> all;
-  for (const Member& member : members) {
-    member.for_each_changed([&](const FusedVariable& changed) {
-      all.emplace_back(changed.record->info.number, &changed.record->info);
-    });
+void require_apart(const std::vector<Group>& groups, CallSite site) {
+  std::vector<const VariableInfo*> all;
+  for (const Group& group : groups) {
+    for (const FusedVariable* one : group.changed) all.push_back(&one->record->info);
   }
-  std::ranges::sort(all, {}, [](const auto& one) { return one.first; });
-  const auto twice = std::ranges::adjacent_find(all, {}, [](const auto& one) { return one.first; });
+  std::ranges::sort(all, {}, &VariableInfo::number);
+  const auto twice = std::ranges::adjacent_find(all, {}, &VariableInfo::number);
   if (twice == all.end()) return;
-  refuse(
-      ErrorCode::kInvalidArgument, twice->second->name + " is in the lists twice",
-      "name each variable and each slot once; it was made at " + to_string(twice->second->created),
-      site);
+  refuse(ErrorCode::kInvalidArgument, (*twice)->name + " is in the lists twice",
+         "name each variable and each slot once; it was made at " + to_string((*twice)->created),
+         site);
 }
 
 void require_counts(const TensorVariables& variables, const FusedUpdate& rule,
@@ -265,78 +266,82 @@ void require_counts(const TensorVariables& variables, const FusedUpdate& rule,
          site);
 }
 
-// The members with a gradient.
-std::vector<Member> members_of(StrategyCore& core, const TensorVariables& variables,
-                               const TensorVariables& slots, const TensorValues& gradients,
-                               CallSite site) {
-  std::vector<Member> members;
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    Member member{variables.entries()[v], {}, &gradients.entries()[v]};
-    for (std::size_t s = v; s < slots.size(); s += variables.size()) {
-      member.slots.push_back(slots.entries()[s]);
-    }
-    member.for_each_changed(
-        [&](const FusedVariable& variable) { require_variable(core, variable, site); });
-    const VariableInfo& info = member.variable.record->info;
-    for (const FusedVariable& slot : member.slots) {
-      if (slot.record->info.places == info.places) continue;
-      refuse(ErrorCode::kDestination,
-             fmt::format("{} and its slot {} are on different devices", info.name,
-                         slot.record->info.name),
-             "make both in the same scope", site);
-    }
-    if (member.gradient->leaves != nullptr) {
-      require_replicas(core, member.gradient->replicas, site);
-      members.push_back(std::move(member));
-    }
-  }
-  require_apart(members, site);
-  return members;
+Group& group_on(const VariablePlaces& places, std::vector<Group>& groups) {
+  const auto same =
+      std::ranges::find_if(groups, [&places](const Group& one) { return *one.places == places; });
+  if (same != groups.end()) return *same;
+  groups.push_back({.places = &places});
+  return groups.back();
 }
 
-// Lists of members on common devices, in the order of the members.
-std::vector<std::vector<Member>> by_places(std::vector<Member> members) {
-  std::vector<std::vector<Member>> groups;
-  for (Member& member : members) {
-    const VariablePlaces& places = member.variable.record->info.places;
-    const auto same = std::ranges::find_if(groups, [&places](const auto& group) {
-      return group.front().variable.record->info.places == places;
-    });
-    (same == groups.end() ? groups.emplace_back() : *same).push_back(std::move(member));
+// The variables with a gradient, in their order.
+std::vector<Group> groups_of(StrategyCore& core, const TensorVariables& variables,
+                             const TensorVariables& slots, const TensorValues& gradients,
+                             CallSite site) {
+  std::vector<Group> groups;
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    const FusedVariable& variable = variables.entries()[v];
+    require_variable(core, variable, site);
+    const VariableInfo& info = variable.record->info;
+    const FusedValue& gradient = gradients.entries()[v];
+    const bool changes = gradient.leaves != nullptr;
+    if (changes) require_replicas(core, gradient.replicas, site);
+    Group* const group = changes ? &group_on(info.places, groups) : nullptr;
+    if (changes) group->gradients.push_back(&gradient);
+    if (changes) group->changed.push_back(&variable);
+    for (std::size_t s = v; s < slots.size(); s += variables.size()) {
+      const FusedVariable& slot = slots.entries()[s];
+      require_variable(core, slot, site);
+      if (slot.record->info.places != info.places) {
+        refuse(ErrorCode::kDestination,
+               fmt::format("{} and its slot {} are on different devices", info.name,
+                           slot.record->info.name),
+               "make both in the same scope", site);
+      }
+      if (changes) group->changed.push_back(&slot);
+    }
   }
+  require_apart(groups, site);
   return groups;
 }
 
 // Gives replicas on other devices their copies back, after a refusal.
-void restore_views(StrategyCore& core, const std::vector<Member>& members) noexcept {
-  for (const Member& member : members) {
-    member.for_each_changed([&](const FusedVariable& changed) {
+void restore_views(StrategyCore& core, std::span<const Group> groups) noexcept {
+  for (const Group& group : groups) {
+    for (const FusedVariable* one : group.changed) {
       try {
-        changed.calls->renew(core, *changed.record);
+        one->calls->renew(core, *one->record);
       } catch (...) {
-        changed.record->info.lost = std::current_exception();
+        one->record->info.lost = std::current_exception();
       }
-    });
+    }
   }
 }
 
-void change_all(StrategyCore& core, CrossReplicaContext& cross, std::vector<Member> members,
+void change_all(StrategyCore& core, CrossReplicaContext& cross, const std::vector<Group>& groups,
                 const FusedUpdate& rule, CallSite site) {
   const SiteScope scope(site);
   // Copies for other devices may share the memory of a component.
-  for (const Member& member : members) {
-    member.for_each_changed([](const FusedVariable& one) { one.calls->release(*one.record); });
+  for (const Group& group : groups) {
+    for (const FusedVariable* one : group.changed) one->calls->release(*one->record);
   }
   std::vector<std::unique_ptr<FusedWork>> works;
   try {
-    for (std::vector<Member>& group : by_places(members)) {
-      works.push_back(std::make_unique<FusedWork>(core, cross, std::move(group), rule, site));
+    for (const Group& group : groups) {
+      works.push_back(std::make_unique<FusedWork>(core, cross, group, rule, site));
     }
   } catch (...) {
-    restore_views(core, members);
+    restore_views(core, groups);
     std::rethrow_exception(at_site(std::current_exception(), site));
   }
-  for (const auto& work : works) work->carry_out();
+  for (std::size_t g = 0; g < works.size(); ++g) {
+    try {
+      works[g]->carry_out();
+    } catch (...) {
+      restore_views(core, std::span(groups).subspan(g + 1));
+      throw;
+    }
+  }
 }
 
 }  // namespace
@@ -348,8 +353,7 @@ void ListVerbs::update_all(const TensorVariables& variables, const FusedUpdate& 
   StrategyCore& core = cross.core();
   core.require_change("update_all", site);
   require_counts(variables, rule, slots, gradients, site);
-  std::vector<Member> members = members_of(core, variables, slots, gradients, site);
-  if (!members.empty()) change_all(core, cross, std::move(members), rule, site);
+  change_all(core, cross, groups_of(core, variables, slots, gradients, site), rule, site);
   core.statistics().updates += 1;
 }
 
