@@ -297,27 +297,27 @@ void GradientBuckets::begin_step(const ReplicaContext& replica) {
 
 // Returns a component for each replica of the process, also for absent replicas.
 std::vector<AnyTensor> GradientBuckets::components_of(std::size_t parameter) const {
+  const auto has_result = [parameter](const Side& side) {
+    return !side.results[parameter].empty();
+  };
+  const auto any = std::ranges::find_if(sides_, has_result);
   std::vector<AnyTensor> components;
-  AnyTensor any;
+  if (any == sides_.end()) return components;
+  components.reserve(sides_.size());
   for (const Side& side : sides_) {
-    components.push_back(side.results[parameter]);
-    if (any.empty()) any = components.back();
-  }
-  if (any.empty()) return {};
-  for (AnyTensor& component : components) {
-    if (component.empty()) component = any;
+    components.push_back((has_result(side) ? side : *any).results[parameter]);
   }
   return components;
 }
 
 TensorValues GradientBuckets::values() const {
+  const auto all = std::make_shared<std::vector<ReducedGradient>>();
+  all->reserve(names_.size());
   std::vector<detail::FusedValue> values(names_.size());
   for (std::size_t p = 0; p < names_.size(); ++p) {
-    std::vector<AnyTensor> components = components_of(p);
-    if (components.empty()) continue;
-    auto owner = std::make_shared<const ReducedGradient>(
-        ReducedGradient{core().first_replica(), std::move(components)});
-    values[p] = {owner.get(), core().size(), &ReducedGradient::append, owner};
+    all->push_back({core().first_replica(), components_of(p)});
+    if (all->back().components.empty()) continue;
+    values[p] = {&all->back(), core().size(), &ReducedGradient::append, all};
   }
   return TensorValues(std::move(values));
 }
