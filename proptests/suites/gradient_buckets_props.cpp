@@ -251,6 +251,41 @@ TEST_F(Buckets, ReportWhatIsMissingTwiceOrUnknown) {
   });
 }
 
+TEST_F(Buckets, LeaveOutAbsentReplicas) {
+  testing::asserts("SEM-251");
+  holds([this](const BackendRequest& request) {
+    std::vector<std::optional<float>> present(static_cast<std::size_t>(request.devices));
+    const auto first = *rc::gen::inRange<std::size_t>(0, present.size());
+    float sum = 0;
+    for (std::size_t id = 0; id < present.size(); ++id) {
+      if (id != first && *rc::gen::arbitrary<bool>()) continue;
+      present[id] = static_cast<float>(id + 1);
+      sum += *present[id];
+    }
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    strategy.run(&meet_with_a_tensor);
+    const auto weight = strategy.mirrored_variable([] { return Tensor<float>::zeros({2}); });
+    const auto bias = strategy.mirrored_variable([] { return Tensor<float>::zeros({}); });
+    GradientBuckets buckets(strategy, {"weight", "bias"}, {.op = ReduceOp::kSum});
+    strategy.run(
+        [&](ReplicaContext& replica, float own) {
+          buckets.add(replica, "bias", Tensor<float>::full({}, 10 * own));
+          buckets.add(replica, "weight", Tensor<float>::full({2}, own));
+          buckets.finish(replica, [&](CrossReplicaContext& cross, const TensorValues& sums) {
+            cross.update_all({weight, bias}, FusedUpdate::plain(1), {}, sums);
+          });
+        },
+        PerReplica<float>::from(present));
+    for (const Tensor<float>& one : strategy.local_values(weight)) {
+      for (const float w : one.to_host()) RC_ASSERT(w == -sum);
+    }
+    for (const Tensor<float>& one : strategy.local_values(bias)) {
+      RC_ASSERT(one.item() == -10 * sum);
+    }
+  });
+}
+
 // 300 gradients of 64 bytes: 64 in the first bucket, and the rest.
 TEST_F(Buckets, TakeACollectiveEachAndKeepTheirMemory) {
   testing::asserts("SEM-251", "SEM-250");
