@@ -138,6 +138,7 @@ void ReplicaRunner::run(const RunOptions& options) {
   max_steps_ = core().backend().run_settings().max_steps;
   std::optional<RunFlight> flight;
   if (core().flights() != nullptr) flight_ = &flight.emplace(core(), states_, requests_);
+  is_noted_ = max_steps_ != 0 || (flight_ != nullptr && flight_->has_others());
   try {
     if (nested_) core().members().require_alone("a run inside a run", options.site);
     const auto work = [&] { carry_out(options); };
@@ -284,7 +285,7 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
 Job::Settled ReplicaRunner::settle() noexcept {
   // Usually all replicas have arrived: the test is faster than a count of each status.
   if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
-  if (is_noted()) [[unlikely]]
+  if (is_noted_) [[unlikely]]
     enter_round();
   if (!has_failed() && agree()) merge_round();
   executor_.open(gate_);
@@ -314,7 +315,7 @@ Job::Settled ReplicaRunner::settle_some() {
     return Settled::kResumed;
   }
   if (!has_failed()) {
-    if (ended == 0 && is_noted()) enter_round();
+    if (ended == 0 && is_noted_) enter_round();
     if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
       fail_by(*thrower);
     } else if (!has_failed() && agree()) {
@@ -355,9 +356,10 @@ void ReplicaRunner::merge_round() {
   }
   const std::uint64_t round = ++rounds_;
   core().statistics().merges += 1;
-  if (flight_ != nullptr) [[unlikely]]
-    flight_->set_state(FlightState::kStarted);
   const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
+  const char* const verb = to_string(first.type->kind);
+  if (flight_ != nullptr) [[unlikely]]
+    flight_->start(first, verb);
   CurrentScope scope(cross_current_);
   const SiteScope site(first.site);
   const std::string named = first.tag == nullptr ? std::string() : name_of(first);
@@ -366,9 +368,9 @@ void ReplicaRunner::merge_round() {
                       .subject = round,
                       .value = ordinal_,
                       .site = first.site,
-                      .name = named.empty() ? to_string(first.type->kind) : named});
+                      .name = named.empty() ? std::string_view(verb) : named});
   const auto work = [&] { first.type->execute(cross_, requests_.data(), present_, functions_); };
-  HookStep step(*this, Hook::kMerge, to_string(first.type->kind), first.site, first.tag, work);
+  HookStep step(*this, Hook::kMerge, verb, first.site, first.tag, work);
   const auto hook = [&] { core().hooks().do_merge(step); };
   try {
     step.take_to([&] {
@@ -377,12 +379,12 @@ void ReplicaRunner::merge_round() {
       hook();
     });
   } catch (const ReplicaCancelled&) {
-    fail_in_merge(first, stray_cancellation(to_string(first.type->kind)));
+    fail_in_merge(first, stray_cancellation(verb));
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }
   if (flight_ != nullptr && !has_failed()) [[unlikely]]
-    flight_->set_state(FlightState::kCompleted);
+    flight_->complete();
   begin_phase();
 }
 

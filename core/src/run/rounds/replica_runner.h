@@ -150,8 +150,6 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void carry(bool concurrent);
   // Agrees with the other members on the round (SEM-151): whether the merge follows.
   bool agree();
-  // Whether a flight recorder or a bound of steps hears of rounds.
-  bool is_noted() const { return flight_ != nullptr || max_steps_ != 0; }
   void enter_round() noexcept;
   Settled settle_some();
   void announce_throw(int replica) noexcept;
@@ -217,6 +215,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   std::vector<MergeRequest*> requests_;
   std::optional<UnnamedMerges> unnamed_;  // If the strategy requires names.
   RunFlight* flight_ = nullptr;           // With a flight recorder.
+  bool is_noted_ = false;  // A bound or a recorder hears of rounds before they agree.
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
   // Apart from the next number: a load of both would wait for the number that a round has just

@@ -119,7 +119,9 @@ void ReplicaRunner::late(bool in_merge, std::int64_t limit_ms) noexcept {
 void ReplicaRunner::enter_round() noexcept {
   if (has_failed()) return;
   if (max_steps_ != 0) count_steps(static_cast<std::uint64_t>(present_.count()));
-  if (flight_ != nullptr) flight_->begin(*requests_[static_cast<std::size_t>(present_.id(0))]);
+  if (flight_ == nullptr || !flight_->has_others()) return;
+  const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
+  flight_->begin(first, to_string(first.type->kind));
 }
 
 void ReplicaRunner::count_steps(std::uint64_t steps) noexcept {

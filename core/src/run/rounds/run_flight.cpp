@@ -63,7 +63,7 @@ void RunFlight::show(std::vector<FlightRank>& ranks) const {
     if (status == Status::kArrived) {
       const MergeRequest* const request =
           is_own ? requests_[static_cast<std::size_t>(states_.id_of(replica))] : nullptr;
-      rank.in = is_own ? verb_of(*request) : "a merge";
+      rank.in = is_own ? to_string(request->type->kind) : "a merge";
       if (is_own && published(replica.merges) > begun_) rank.scheduled = values_of(*request);
     }
     ranks.push_back(rank);

@@ -20,21 +20,29 @@ class RunFlight final : public FlightSource {
         group_(*core.flight_group()),
         core_(core),
         states_(states),
-        requests_(requests) {
+        requests_(requests),
+        has_others_(!core.members().is_alone()) {
     ring_.add(*this);
   }
   RunFlight(const RunFlight&) = delete;
   RunFlight& operator=(const RunFlight&) = delete;
   ~RunFlight() override { ring_.remove(*this); }
 
+  /// Whether a merge begins before other processes agree.
+  bool has_others() const { return has_others_; }
   /// All replicas of the process have arrived; `first` is the request of any.
-  void begin(const MergeRequest& first) noexcept {
-    ticket_ = ring_.begin(group_, verb_of(first), first.site);
+  void begin(const MergeRequest& first, const char* verb) noexcept {
+    ticket_ = ring_.begin(group_, verb, first.site);
     ++begun_;
     if (first.type->kind != MergeKind::kMergeCall) [[unlikely]]
       ring_.set_values(ticket_, values_of(first));
   }
-  void set_state(FlightState state) noexcept { ring_.set_state(ticket_, state); }
+  /// The merge function follows.
+  void start(const MergeRequest& first, const char* verb) noexcept {
+    if (!has_others_) begin(first, verb);
+    ring_.set_state(ticket_, FlightState::kStarted);
+  }
+  void complete() noexcept { ring_.set_state(ticket_, FlightState::kCompleted); }
   /// The run fails for the first time.
   void fail(const ErrorReport& report) noexcept {
     const bool is_late = report.code == ErrorCode::kDeadline;
@@ -45,7 +53,6 @@ class RunFlight final : public FlightSource {
   FlightGroup* group() const override { return &group_; }
 
  private:
-  static const char* verb_of(const MergeRequest& request) { return to_string(request.type->kind); }
   static FlightValues values_of(const MergeRequest& request);
 
   FlightRing& ring_;
@@ -53,6 +60,7 @@ class RunFlight final : public FlightSource {
   StrategyCore& core_;
   const ReplicaStates& states_;
   const std::vector<MergeRequest*>& requests_;
+  const bool has_others_;
   FlightTicket ticket_{};
   std::uint32_t begun_ = 0;  // Merges of this run.
 };
