@@ -6,23 +6,34 @@
 #include "belfry/sim/driver.h"
 #include "support_test.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
+#include <vector>
 
 // Every wait of the backend has a reason: without the wait, some order of the streams gives a wrong
-// result or reads memory without contents.
+// result or reads memory without contents, and every order gives a report.
 namespace belfry::cuda::dropped_wait_test {
 namespace {
 
-constexpr std::uint64_t kSchedules = 60;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kSchedules = 300;
 constexpr int kMembers = 3;
 
-/// An all-reduce on fresh memory, in an order of streams given by `schedule`. Wait number
-/// `dropped`, counted from 1, is left out. Returns the sum that the last member reads on its
-/// compute stream; empty if a device reported an error.
-std::optional<float> run(std::uint64_t schedule, std::uint64_t dropped, std::uint64_t* waits) {
-  sim::SimulatedDriver machine({.gpus = 1, .seed = schedule});
+struct Outcome {
+  std::optional<float> sum{};  ///< Empty if a device reported an error.
+  std::uint64_t waits = 0;
+  std::vector<std::string> reports{};
+};
+
+/// The sum that member `reader` reads on its compute stream, after an all-reduce on fresh memory.
+/// Wait number `dropped`, counted from 1, is left out.
+std::optional<float> reduce(sim::SimulatedDriver& machine, std::uint64_t dropped,
+                            std::size_t reader, std::uint64_t& waits) {
   Backend backend{{.devices = std::vector<int>(kMembers, 0)}};
   const auto clique = backend.communicator(test::first_ranks(kMembers));
   std::vector<CollectivePart> parts;
@@ -42,9 +53,9 @@ std::optional<float> run(std::uint64_t schedule, std::uint64_t dropped, std::uin
   if (dropped != 0) machine.fail("cudaStreamWaitEvent", dropped, 0);
   try {
     clique->all_reduce(ReduceOp::kSum, parts);
-    *waits = machine.calls("cudaStreamWaitEvent") - before;
+    waits = machine.calls("cudaStreamWaitEvent") - before;
     float sum = 0;
-    parts.back().stream->read(&sum, parts.back().output);
+    parts[reader].stream->read(&sum, parts[reader].output);
     for (const CollectivePart& part : parts) part.stream->synchronize();
     return sum;
   } catch (const DeviceError&) {
@@ -52,20 +63,32 @@ std::optional<float> run(std::uint64_t schedule, std::uint64_t dropped, std::uin
   }
 }
 
-TEST(DroppedWait, IsNoticedInSomeOrder) {
-  std::uint64_t waits = 0;
+Outcome run(std::uint64_t schedule, std::uint64_t dropped) {
+  sim::SimulatedDriver machine({.gpus = 1, .seed = schedule});
+  Outcome outcome;
+  // The third wait protects the second member's output.
+  outcome.sum = reduce(machine, dropped, dropped == 3 ? 1 : 2, outcome.waits);
+  outcome.reports = machine.reports();
+  return outcome;
+}
+
+TEST(DroppedWait, IsNoticedInEveryOrder) {
   for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
-    ASSERT_EQ(run(schedule, 0, &waits), 6.0F) << "order " << schedule;
+    const Outcome whole = run(schedule, 0);
+    ASSERT_EQ(whole.sum, 6.0F) << "order " << schedule;
+    ASSERT_THAT(whole.reports, IsEmpty()) << "order " << schedule;
+    // The leader waits for the two other members, and each of the two waits for the end.
+    ASSERT_EQ(whole.waits, 4U);
   }
-  // The leader waits for the two other members, and each of the two waits for the end.
-  ASSERT_EQ(waits, 4U);
-  // The third wait protects the second member's output, which this test does not read.
-  for (const std::uint64_t dropped : {1, 2, 4}) {
-    std::uint64_t noticed = 0;
+  for (const std::uint64_t dropped : {1, 2, 3, 4}) {
+    std::uint64_t wrong = 0;
     for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
-      if (run(schedule, dropped, &waits) != 6.0F) ++noticed;
+      const Outcome outcome = run(schedule, dropped);
+      ASSERT_THAT(outcome.reports, ::testing::Contains(HasSubstr("race for ")))
+          << "order " << schedule << ", wait " << dropped;
+      if (outcome.sum != 6.0F) ++wrong;
     }
-    EXPECT_GT(noticed, 0U) << "wait " << dropped;
+    EXPECT_GT(wrong, 0U) << "wait " << dropped;
   }
 }
 

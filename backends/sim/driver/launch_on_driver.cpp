@@ -86,7 +86,10 @@ cudaError_t enqueue(const Call& call, const KernelCall& kernel, cudaStream_t han
   }
   command.calls_program = kernel.user != nullptr;
   command.run = [kernel](const engine::Command&) { run(kernel); };
-  call.machine.engine().enqueue(*stream->queue, std::move(command));
+  Caller by = caller_of(call);
+  const std::string name = "kernel " + std::string(command.name);
+  by.function = name;
+  call.machine.judged().enqueue(*stream->queue, std::move(command), by);
   return cudaSuccess;
 }
 

@@ -54,6 +54,13 @@ std::string to_string(const CliqueCall& call) {
          (is_transfer(call.verb) ? ", peer " : ", root ") + std::to_string(call.root);
 }
 
+Touched CliqueCall::touched() const {
+  Touched touched;
+  if (read) touched.reads.push_back(*read);
+  if (written) touched.writes.push_back(*written);
+  return touched;
+}
+
 CliqueBook::CliqueBook(Machine& machine)
     : machine_(machine), engine_(machine.engine()), orders_(machine.options().seed) {}
 
@@ -243,9 +250,9 @@ void CliqueBook::abort(CommunicatorObject& communicator) {
 }
 
 void CliqueBook::give_up_open_calls(CliqueObject& clique, const std::string& why) {
-  for (auto& [position, open] : clique.open) give_up(clique, open.collective, why);
+  for (auto& [position, open] : clique.open) give_up(clique, open.collective, open.meeting, why);
   for (auto& [ranks, waiting] : clique.transfers) {
-    for (OpenTransfer& open : waiting) give_up(clique, open.collective, why);
+    for (OpenTransfer& open : waiting) give_up(clique, open.collective, open.meeting, why);
   }
   clique.open.clear();
   clique.transfers.clear();
@@ -272,6 +279,8 @@ CliqueBook::Complaint CliqueBook::post(const CliqueCall& call) {
   engine::Command& command = open.collective->command;
   if (call.read) command.reads.push_back(*call.read);
   if (call.written) command.writes.push_back(*call.written);
+  machine_.races().join(*call.stream.queue, open.meeting, call.touched(), call.by,
+                        *call.stream.queue);
   engine_.join(*call.stream.queue, open.collective, static_cast<std::size_t>(communicator.rank));
   const std::uint64_t position = communicator.posted++;
   if (++open.joined == clique.members.size()) clique.open.erase(position);
@@ -284,6 +293,7 @@ OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
   OpenCollective& open = place->second;
   if (!fresh) return open;
   open.collective = std::make_shared<engine::Collective>(clique.members.size());
+  open.meeting = std::make_shared<Meeting>(clique.members.size());
   open.calls = std::make_shared<std::vector<CliqueCall>>(clique.members.size());
   open.first = call;
   engine::Command& command = open.collective->command;
@@ -299,7 +309,8 @@ OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
 }
 
 void CliqueBook::give_up(CliqueObject& clique, const engine::CollectivePtr& collective,
-                         const std::string& why) {
+                         const MeetingPtr& meeting, const std::string& why) {
+  machine_.races().give_up(meeting);
   engine_.abandon(collective, std::make_exception_ptr(DeviceError(ErrorCode::kDeviceLost, why)));
   fail_all(clique);
 }

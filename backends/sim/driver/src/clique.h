@@ -5,6 +5,7 @@
 #include "engine/command.h"
 #include "handle_table.h"
 #include "objects.h"
+#include "race_book.h"
 #include "random_chooser.h"
 
 #include <nccl.h>
@@ -72,6 +73,9 @@ struct CliqueCall {
   bool exchanges = false;  ///< A transfer in a group with a transfer from the same rank.
   std::optional<engine::Access> read{};
   std::optional<engine::Access> written{};
+  Caller by{};
+
+  Touched touched() const;
 };
 
 /// `all-reduce of 8 elements of type 7, root 0`.
@@ -80,6 +84,7 @@ std::string to_string(const CliqueCall& call);
 /// A collective whose calls have arrived from some ranks, not from all.
 struct OpenCollective {
   engine::CollectivePtr collective;
+  MeetingPtr meeting;                              // with the items of the streams
   std::shared_ptr<std::vector<CliqueCall>> calls;  // with the collective's command; by rank
   CliqueCall first;                                ///< The first call; later calls must match.
   std::size_t joined = 0;
@@ -88,6 +93,7 @@ struct OpenCollective {
 /// A send without its receive, or a receive without its send.
 struct OpenTransfer {
   engine::CollectivePtr collective;
+  MeetingPtr meeting;  // with the items of the streams
   CliqueCall call;
 };
 
@@ -162,7 +168,7 @@ class CliqueBook {
   /// records `done` behind the transfer. The transfer runs when both calls have arrived. The sends
   /// of a rank to another rank meet the receives there in the order of calls.
   /// `remark` gets a sentence about a transfer that NCCL leaves undefined.
-  Complaint transfer(const CliqueCall& call, engine::EventPoint& done, std::string& remark);
+  Complaint transfer(const CliqueCall& call, EventObject& done, std::string& remark);
   std::size_t alive() const { return communicators_.size(); }
 
  private:
@@ -172,7 +178,7 @@ class CliqueBook {
   OpenCollective& open_for(const CliqueCall& call);
   void end(CommunicatorObject& communicator);
   void give_up(CliqueObject& clique, const engine::CollectivePtr& collective,
-               const std::string& why);
+               const MeetingPtr& meeting, const std::string& why);
   void give_up_open_calls(CliqueObject& clique, const std::string& why);
   void fail_all(CliqueObject& clique);
 

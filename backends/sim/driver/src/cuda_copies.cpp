@@ -7,10 +7,12 @@
 #include <vector>
 
 using belfry::driver::Call;
+using belfry::driver::caller_of;
 using belfry::driver::guarded_cuda;
 using belfry::driver::misuse;
 using belfry::driver::no_stream;
 using belfry::driver::StreamObject;
+using belfry::driver::Touched;
 using belfry::engine::Access;
 using belfry::engine::Command;
 
@@ -30,7 +32,9 @@ cudaError_t write(const Call& call, const StreamObject& stream, void* to, const 
   Command command;
   command.name = "copy from the host";
   command.writes = {*access};
+  Touched touched{.writes = {*access}};
   const auto pinned = call.machine.find_pinned(from);
+  if (const auto source = call.machine.find_mapped(from, bytes)) touched.reads.push_back(*source);
   if (pinned != nullptr || call.machine.options().pageable_read_late) {
     command.held.push_back(pinned);
     command.run = [to, from, bytes](const Command&) { std::memcpy(to, from, bytes); };
@@ -39,7 +43,7 @@ cudaError_t write(const Call& call, const StreamObject& stream, void* to, const 
       std::memcpy(to, taken.data(), taken.size());
     };
   }
-  call.machine.engine().enqueue(*stream.queue, std::move(command));
+  call.machine.judged().enqueue(*stream.queue, std::move(command), touched, caller_of(call));
   return cudaSuccess;
 }
 
@@ -47,8 +51,12 @@ cudaError_t read(const Call& call, const StreamObject& stream, void* to, const v
                  std::size_t bytes) {
   const auto access = call.machine.find_mapped(from, bytes);
   if (!access) return bad_address(call, "source", bytes);
-  // A copy to pageable memory returns after its end.
-  call.machine.engine().read(*stream.queue, to, *access);
+  // A copy to pageable memory returns after its end. CUDA does not wait for a copy to pinned
+  // memory, and the driver does: no order of the races.
+  Touched touched{.reads = {*access}};
+  const auto target = call.machine.find_mapped(to, bytes);
+  if (target) touched.writes.push_back(*target);
+  call.machine.judged().read(*stream.queue, to, *access, touched, caller_of(call));
   return cudaSuccess;
 }
 
@@ -63,7 +71,7 @@ cudaError_t copy(const Call& call, const StreamObject& stream, void* to, const v
   command.reads = {*source};
   command.writes = {*target};
   command.run = [to, from, bytes](const Command&) { std::memmove(to, from, bytes); };
-  call.machine.engine().enqueue(*stream.queue, std::move(command));
+  call.machine.judged().enqueue(*stream.queue, std::move(command), caller_of(call));
   return cudaSuccess;
 }
 
@@ -121,7 +129,7 @@ cudaError_t fill(const Call& call, const StreamObject& stream, void* to, int val
   command.name = "memset";
   command.writes = {*access};
   command.run = [to, value, bytes](const Command&) { std::memset(to, value, bytes); };
-  call.machine.engine().enqueue(*stream.queue, std::move(command));
+  call.machine.judged().enqueue(*stream.queue, std::move(command), caller_of(call));
   return cudaSuccess;
 }
 
@@ -141,7 +149,7 @@ cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, enum cudaMemcpy
     if (count == 0) return cudaSuccess;
     const auto stream = call.machine.stream_for_work(nullptr, call.thread.gpu);
     const cudaError_t code = enqueue(call, *stream, {dst, src, count, kind});
-    if (code == cudaSuccess) call.machine.engine().synchronize(*stream->queue);
+    if (code == cudaSuccess) call.machine.judged().synchronize(*stream->queue);
     return code;
   });
 }

@@ -151,7 +151,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* leastPriority, int* greatestPr
 
 cudaError_t cudaDeviceSynchronize(void) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    call.machine.engine().synchronize_device(call.thread.gpu);
+    call.machine.judged().synchronize_device(call.thread.gpu);
     call.machine.engine().check_failures();
     return cudaSuccess;
   });

@@ -5,12 +5,15 @@
 #include "guarded.h"
 
 using belfry::driver::Call;
+using belfry::driver::caller_of;
 using belfry::driver::guarded_cuda;
 using belfry::driver::HostMemoryObject;
 using belfry::driver::MemoryObject;
 using belfry::driver::misuse;
 using belfry::driver::PoolObject;
+using belfry::driver::StreamObject;
 using belfry::driver::Thread;
+using belfry::driver::Touched;
 using belfry::engine::AllocationPtr;
 
 namespace {
@@ -46,6 +49,21 @@ cudaError_t make_memory(const Call& call, void** address, std::size_t bytes, int
   *address = memory->allocation->data();
   call.machine.memory_handles.insert_as(*address, std::move(memory));
   return cudaSuccess;
+}
+
+// Memory in the order of a stream: work of other streams comes after the allocation.
+cudaError_t make_memory_on(const Call& call, void** address, std::size_t bytes,
+                           const StreamObject& stream, const std::shared_ptr<PoolObject>& pool) {
+  const cudaError_t code = make_memory(call, address, bytes, stream.gpu, pool);
+  if (code != cudaSuccess || bytes == 0) return code;
+  call.machine.races().work(*stream.queue, {.writes = {*call.machine.find(*address, bytes)}},
+                            caller_of(call));
+  return code;
+}
+
+// All bytes of an allocation.
+Touched all_of(const MemoryObject& memory) {
+  return {.writes = {{memory.allocation, {0, memory.allocation->bytes()}}}, .frees = true};
 }
 
 cudaError_t make_host_memory(const Call& call, void** address, std::size_t bytes) {
@@ -130,7 +148,7 @@ cudaError_t cudaMallocFromPoolAsync(void** ptr, size_t size, cudaMemPool_t memPo
     if (call.thread.group_depth > 0) {
       call.machine.book().report("memory is allocated inside an NCCL group");
     }
-    return make_memory(call, ptr, size, pool->gpu, pool);
+    return make_memory_on(call, ptr, size, *object, pool);
   });
 }
 
@@ -140,7 +158,7 @@ cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t hStream) {
     if (object == nullptr) {
       return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
     }
-    return make_memory(call, devPtr, size, object->gpu, nullptr);
+    return make_memory_on(call, devPtr, size, *object, nullptr);
   });
 }
 
@@ -157,8 +175,9 @@ cudaError_t cudaFree(void* devPtr) {
     if (devPtr == nullptr) return cudaSuccess;
     const auto memory = call.machine.memory_handles.find(devPtr);
     if (memory == nullptr) return nothing_allocated(call);
-    call.machine.engine().synchronize_device(memory->allocation->device());
+    call.machine.judged().synchronize_device(memory->allocation->device());
     call.machine.memory_handles.erase(devPtr);
+    call.machine.races().host_work(all_of(*memory), caller_of(call));
     memory->allocation->retire();
     return cudaSuccess;
   });
@@ -179,7 +198,8 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
     command.name = "free";
     // Later accesses to the memory, on any stream, are reported.
     command.run = [memory](const belfry::engine::Command&) { memory->allocation->retire(); };
-    call.machine.engine().enqueue(*object->queue, std::move(command));
+    call.machine.judged().enqueue(*object->queue, std::move(command), all_of(*memory),
+                                  caller_of(call));
     return cudaSuccess;
   });
 }
@@ -198,7 +218,11 @@ cudaError_t cudaMallocHost(void** ptr, size_t size) {
 
 cudaError_t cudaFreeHost(void* ptr) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    if (ptr == nullptr || call.machine.host_memory.erase(ptr) != nullptr) return cudaSuccess;
+    if (ptr == nullptr) return cudaSuccess;
+    if (const auto memory = call.machine.host_memory.erase(ptr)) {
+      call.machine.races().forget(*memory->allocation);
+      return cudaSuccess;
+    }
     return misuse(call, cudaErrorInvalidValue,
                   "no pinned memory begins at this address: freed twice, or never allocated");
   });

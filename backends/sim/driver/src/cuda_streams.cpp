@@ -61,7 +61,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     const auto object = call.machine.streams.erase(stream);
     if (object == nullptr) return no_stream(call);
     call.machine.default_streams.remove_blocking(object);
-    call.machine.engine().destroy_queue(*object->queue);
+    call.machine.judged().destroy_queue(*object->queue);
     return cudaSuccess;
   });
 }
@@ -70,7 +70,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto object = call.machine.find_stream(stream, call.thread.gpu);
     if (object == nullptr) return no_stream(call);
-    call.machine.engine().synchronize(*object->queue);
+    call.machine.judged().synchronize(*object->queue);
     return cudaSuccess;
   });
 }
@@ -79,7 +79,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto object = call.machine.find_stream(stream, call.thread.gpu);
     if (object == nullptr) return no_stream(call);
-    const bool done = call.machine.engine().query(*object->queue);
+    const bool done = call.machine.judged().query(*object->queue);
     call.machine.engine().check_failures();
     return done ? cudaSuccess : cudaErrorNotReady;
   });
@@ -92,7 +92,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     const auto point = call.machine.events.find(event);
     if (point == nullptr) return no_event(call);
     if (flags != 0) return misuse(call, cudaErrorInvalidValue, "flags are not 0");
-    call.machine.engine().wait(*object->queue, point->point);
+    call.machine.judged().wait(*object->queue, *point);
     return cudaSuccess;
   });
 }
@@ -128,7 +128,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
                     "an event of GPU " + std::to_string(point->gpu) +
                         " is recorded on a stream of GPU " + std::to_string(object->gpu));
     }
-    call.machine.engine().record(*object->queue, point->point);
+    call.machine.judged().record(*object->queue, *point);
     return cudaSuccess;
   });
 }
@@ -137,7 +137,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto point = call.machine.events.find(event);
     if (point == nullptr) return no_event(call);
-    return call.machine.engine().query(point->point) ? cudaSuccess : cudaErrorNotReady;
+    return call.machine.judged().query(*point) ? cudaSuccess : cudaErrorNotReady;
   });
 }
 
@@ -145,7 +145,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto point = call.machine.events.find(event);
     if (point == nullptr) return no_event(call);
-    call.machine.engine().synchronize(point->point);
+    call.machine.judged().synchronize(*point);
     return cudaSuccess;
   });
 }

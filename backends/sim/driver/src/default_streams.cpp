@@ -4,6 +4,7 @@
 #include "default_streams.h"
 
 #include "engine/engine.h"
+#include "judged_engine.h"
 
 #include <string>
 #include <utility>
@@ -39,16 +40,12 @@ void DefaultStreams::order(const StreamObject& stream) {
   const std::lock_guard lock(mutex_);
   const Group& group = groups_[stream.gpu];
   if (stream.kind == StreamObject::Kind::kBlocking) {
-    if (group.standard != nullptr) order_after(stream, *group.standard);
+    if (group.standard != nullptr) judged_.order(*stream.queue, *group.standard->queue);
     return;
   }
-  for (const StreamPtr& blocking : group.blocking) order_after(stream, *blocking);
-}
-
-void DefaultStreams::order_after(const StreamObject& later, const StreamObject& earlier) {
-  engine::EventPoint end;
-  engine_.record(*earlier.queue, end);
-  engine_.wait(*later.queue, end);
+  for (const StreamPtr& blocking : group.blocking) {
+    judged_.order(*stream.queue, *blocking->queue);
+  }
 }
 
 }  // namespace belfry::driver

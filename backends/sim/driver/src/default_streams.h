@@ -17,6 +17,8 @@ class Engine;
 
 namespace belfry::driver {
 
+class JudgedEngine;
+
 /// CUDA's default stream of each GPU, made at the first use. The default stream and the blocking
 /// streams of a GPU wait for each other. Several threads may use the object.
 class DefaultStreams {
@@ -24,8 +26,8 @@ class DefaultStreams {
   using StreamPtr = std::shared_ptr<StreamObject>;
 
   /// `numbers`: the next number of a stream.
-  DefaultStreams(engine::Engine& engine, std::atomic<std::int32_t>& numbers)
-      : engine_(engine), numbers_(numbers) {}
+  DefaultStreams(engine::Engine& engine, JudgedEngine& judged, std::atomic<std::int32_t>& numbers)
+      : engine_(engine), judged_(judged), numbers_(numbers) {}
 
   /// The default stream of `gpu`.
   StreamPtr of(int gpu);
@@ -41,9 +43,8 @@ class DefaultStreams {
     std::vector<StreamPtr> blocking;  // In the order of their making.
   };
 
-  void order_after(const StreamObject& later, const StreamObject& earlier);
-
   engine::Engine& engine_;
+  JudgedEngine& judged_;
   std::atomic<std::int32_t>& numbers_;
   std::mutex mutex_;
   std::map<int, Group> groups_;  // By GPU.

@@ -3,6 +3,7 @@
 
 #include "guarded.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 
 namespace belfry::driver {
@@ -21,6 +22,10 @@ cudaError_t code_of(ErrorCode code) {
 }
 
 }  // namespace
+
+Caller caller_of(const Call& call) {
+  return {call.function, call.thread.number, detail::submitting_site()};
+}
 
 cudaError_t misuse(const Call& call, cudaError_t code, const std::string& what) {
   call.thread.last_text = std::string(call.function) + ": " + what;

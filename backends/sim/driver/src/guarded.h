@@ -22,6 +22,9 @@ struct Call {
   const char* function;
 };
 
+/// The call, for the reports of races.
+Caller caller_of(const Call& call);
+
 /// Records a misuse, keeps its text for cudaGetErrorString, and returns `code`.
 cudaError_t misuse(const Call& call, cudaError_t code, const std::string& what);
 /// The same for NCCL, for ncclGetLastError.

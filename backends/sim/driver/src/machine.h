@@ -10,7 +10,9 @@
 #include "engine/device_memory.h"
 #include "engine/engine.h"
 #include "handle_table.h"
+#include "judged_engine.h"
 #include "objects.h"
+#include "race_book.h"
 #include "random_chooser.h"
 
 #include <cuda_runtime.h>
@@ -31,10 +33,14 @@ class Machine {
 
   const sim::DriverOptions& options() const { return options_; }
   engine::Engine& engine() { return engine_; }
+  /// The same, for work, records, waits and frees.
+  JudgedEngine& judged() { return judged_; }
+  RaceBook& races() { return races_; }
   CallBook& book() { return book_; }
   engine::DeviceMemory& memory(int gpu) { return *memories_[static_cast<std::size_t>(gpu)]; }
   engine::DeviceMemory& pinned() { return *pinned_; }
   std::int32_t next_stream_number() { return streams_made_++; }
+  int next_thread_number() { return ++threads_seen_; }
   /// Adds to the number of host threads that may enqueue work, unless the options give the number.
   void count_threads(int change) {
     if (counts_threads()) engine_.change_host_threads(change);
@@ -82,11 +88,14 @@ class Machine {
   std::vector<std::shared_ptr<engine::DeviceMemory>> memories_;
   std::shared_ptr<engine::DeviceMemory> pinned_;
   std::atomic<std::int32_t> streams_made_{0};
+  std::atomic<int> threads_seen_{0};
   engine::Engine engine_;
+  RaceBook races_{book_};
+  JudgedEngine judged_{engine_, races_};
 
  public:
   CliqueBook cliques{*this};
-  DefaultStreams default_streams{engine_, streams_made_};
+  DefaultStreams default_streams{engine_, judged_, streams_made_};
 };
 
 /// The machine of the present calls.

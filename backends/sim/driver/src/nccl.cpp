@@ -13,6 +13,7 @@
 
 using belfry::driver::await_ranks;
 using belfry::driver::Call;
+using belfry::driver::caller_of;
 using belfry::driver::CliqueBook;
 using belfry::driver::CliqueCall;
 using belfry::driver::guarded_nccl;
@@ -26,7 +27,7 @@ namespace {
 // The end of a transfer, and the queue of the user's stream, which waits for the end.
 struct EndOfTransfer {
   belfry::engine::CommandQueue* queue = nullptr;
-  belfry::engine::EventPoint done;
+  belfry::driver::EventObject done;
 };
 
 // Passes the call of a rank to the clique of the rank.
@@ -71,7 +72,7 @@ ncclResult_t post_all(const Call& call, std::span<CliqueCall> group) {
     if (failed || result == ncclSuccess) result = posted;
   }
   // Behind all calls: the transfers of a group wait for no other transfer of the group.
-  for (const EndOfTransfer& end : ends) call.machine.engine().wait(*end.queue, end.done);
+  for (const EndOfTransfer& end : ends) call.machine.judged().wait(*end.queue, end.done);
   return result;
 }
 
@@ -146,6 +147,7 @@ ncclResult_t collect(const char* function, ncclComm_t handle, cudaStream_t strea
                      CliqueCall given) {
   return guarded_nccl(function, [&](const Call& call) {
     given.communicator = call.machine.cliques.find(handle, call.thread);
+    given.by = caller_of(call);
     if (given.communicator == nullptr) return refused(call, no_communicator(call));
     ncclResult_t code = call.machine.cliques.failure_of(*given.communicator);
     if (code == ncclSuccess) {

@@ -5,6 +5,7 @@
 #include "engine/allocation.h"
 #include "engine/command.h"
 #include "engine/command_queue.h"
+#include "order_point.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,7 @@ struct StreamObject {
 struct EventObject {
   int gpu = 0;
   engine::EventPoint point;
+  OrderPointPtr ordered;  ///< With the waits for it; guarded by the RaceBook.
 };
 
 struct PoolObject {

@@ -44,6 +44,7 @@ ThreadState& thread_state(const std::shared_ptr<Machine>& machine) {
   if (!same) {
     state.reset();
     state.emplace(machine);
+    state->number = machine->next_thread_number();
   }
   return *state;
 }

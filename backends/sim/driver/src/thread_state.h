@@ -37,6 +37,7 @@ struct ThreadState {
   void change_ranks(Machine& owner, int change);
 
   std::weak_ptr<Machine> machine;
+  int number = 0;  ///< In the order of the first calls on the machine, from 1.
   int gpu = 0;
   cudaError_t last_error = cudaSuccess;
   std::string last_text;  ///< Text of the latest error.

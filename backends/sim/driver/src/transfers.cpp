@@ -55,7 +55,7 @@ std::string remark_on(const CliqueCall& send, const CliqueCall& receive) {
 
 }  // namespace
 
-CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::EventPoint& done,
+CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, EventObject& done,
                                            std::string& remark) {
   const std::lock_guard lock(mutex_);
   CliqueObject& clique = *call.communicator->clique;
@@ -67,31 +67,34 @@ CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::Event
 
   Complaint complaint;
   engine::CollectivePtr collective;
+  MeetingPtr meeting;
   if (waiting.empty() || waiting.front().call.verb == call.verb) {
     collective = std::make_shared<engine::Collective>(2);
-    waiting.push_back({collective, call});
+    meeting = std::make_shared<Meeting>(2);
+    waiting.push_back({collective, meeting, call});
   } else {
     const OpenTransfer open = std::move(waiting.front());
     waiting.pop_front();
     collective = open.collective;
+    meeting = open.meeting;
     collective->command = sends ? command_of(call, open.call) : command_of(open.call, call);
     remark = sends ? remark_on(call, open.call) : remark_on(open.call, call);
     if (!are_alike(open.call, call)) {
       complaint = "a send and its receive differ: rank " +
                   std::to_string(open.call.communicator->rank) + " calls " + to_string(open.call) +
                   "; rank " + std::to_string(own) + " calls " + to_string(call);
-      give_up(clique, collective, *complaint);
+      give_up(clique, collective, meeting, *complaint);
       give_up_open_calls(clique, *complaint);
     }
   }
   engine::CommandQueue& queue =
       engine_.create_queue({call.communicator->gpu, machine_.next_stream_number(), label_of(call)});
-  engine::EventPoint begin;
-  engine_.record(*call.stream.queue, begin);
-  engine_.wait(queue, begin);
+  JudgedEngine& judged = machine_.judged();
+  judged.order(queue, *call.stream.queue);
+  machine_.races().join(queue, meeting, call.touched(), call.by, *call.stream.queue);
   engine_.join(queue, collective, sends ? kSender : kReceiver);
-  engine_.record(queue, done);
-  engine_.destroy_queue(queue);
+  judged.record(queue, done);
+  judged.destroy_queue(queue);
   return complaint;
 }
 

@@ -73,8 +73,8 @@ class SimulatedDriver {
   void fail(const std::string& function, std::uint64_t which, int code);
   /// How often a function was called.
   std::uint64_t calls(const std::string& function) const;
-  /// The misuses so far, a sentence each. A real driver would return a bare code, hang, or not
-  /// notice.
+  /// The misuses so far, a sentence each, and the races of streams, with both calls. A real driver
+  /// would return a bare code, hang, or not notice. Races are the same for all seeds.
   std::vector<std::string> reports() const;
   /// The living objects: streams, events, memory pools, allocations, pinned memory, communicators,
   /// a line each.
