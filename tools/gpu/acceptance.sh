@@ -50,7 +50,7 @@ verdict() {
   cat "$OUT/machine.txt" 2>/dev/null
   told nvidia-smi topo -m
   told nvcc --version | tail -n 2
-  echo "NCCL $(grep -rhoE 'NCCL version [0-9.+a-z]+' "$OUT"/*.txt 2>/dev/null | sort -u | head -n 1)"
+  grep -hoE 'NCCL version [0-9.+a-z]+' "$OUT"/*.txt 2>/dev/null | sort -u
   echo
   echo "== tests that failed or were skipped"
   grep -hE '^\[  (FAILED|SKIPPED) \]' "$OUT"/*.txt 2>/dev/null | sort -u
