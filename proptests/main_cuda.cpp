@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace belfry::testing {
 namespace {
 
@@ -20,6 +22,19 @@ const CudaFactory& factory() {
                                 [](std::uint64_t seed) { driver().reseed(seed); });
   return made;
 }
+
+// No order of streams may lack an event.
+class NoRaces final : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    for (const std::string& report : driver().reports()) {
+      EXPECT_FALSE(report.starts_with("race for ")) << report;
+    }
+  }
+};
+
+[[maybe_unused]] ::testing::Environment* const kNoRaces =
+    ::testing::AddGlobalTestEnvironment(new NoRaces);
 
 #ifndef BELFRY_CONTRACTS_ALONE
 // All properties together must have run both kinds of collectives. A single property may run one

@@ -14,8 +14,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <atomic>
+#include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace belfry::testing {
@@ -90,5 +92,12 @@ int main(int argc, char** argv) {
   testing::AddGlobalTestEnvironment(new belfry::testing::CallsOfNccl);
   const belfry::testing::OnGpus places;
   belfry::testing::case_places = &places;
-  return RUN_ALL_TESTS();
+  const int failed = RUN_ALL_TESTS();
+  bool races = false;
+  for (const std::string& report : machine.reports()) {
+    if (!report.starts_with("race for ")) continue;
+    races = true;
+    std::cerr << report << "\n";
+  }
+  return failed != 0 || races ? 1 : 0;
 }

@@ -82,7 +82,7 @@ bool JudgedEngine::query(engine::CommandQueue& queue) {
 
 bool JudgedEngine::query(const EventObject& event) {
   const OrderPointPtr point = races_.latest(event.ordered);
-  const bool done = engine_.query(event.point);
+  const bool done = engine_.query(event.point) && races_.may_answer(point);
   if (done) races_.host_passed(point);
   return done;
 }

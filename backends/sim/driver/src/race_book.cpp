@@ -49,7 +49,7 @@ void RaceBook::host_work(const Touched& touched, const Caller& by) {
 
 void RaceBook::record(const engine::CommandQueue& queue, OrderPointPtr& point) {
   const std::lock_guard lock(mutex_);
-  point = std::make_shared<OrderPoint>();
+  point = make_point();
   push(queue, {.kind = Item::Kind::kRecord, .point = point});
 }
 
@@ -88,15 +88,16 @@ OrderPointPtr RaceBook::end_of(const engine::CommandQueue& queue) {
 
 std::vector<OrderPointPtr> RaceBook::ends_on(int gpu) {
   const std::lock_guard lock(mutex_);
-  std::vector<OrderPointPtr> ends{std::make_shared<OrderPoint>()};
+  std::vector<OrderPointPtr> ends{make_point()};
   ends[0]->passed = true;
   ends[0]->clock = ended_[gpu];
   for (auto& [number, stream] : streams_) {
     if (stream.gpu != gpu) continue;
-    ends.push_back(std::make_shared<OrderPoint>());
+    ends.push_back(make_point());
     stream.items.push_back({.kind = Item::Kind::kRecord, .point = ends.back()});
     if (stream.items.size() == 1) {
       ends.back()->passed = true;
+      ends.back()->last = {stream.lane, stream.number};
       ends.back()->clock = stream.clock;
       stream.items.clear();
     }
@@ -112,6 +113,13 @@ OrderPointPtr RaceBook::latest(const OrderPointPtr& point) {
 void RaceBook::host_passed(const OrderPointPtr& point) {
   const std::lock_guard lock(mutex_);
   if (point != nullptr && point->passed) host_.join(point->clock);
+}
+
+bool RaceBook::may_answer(const OrderPointPtr& point) {
+  const std::lock_guard lock(mutex_);
+  if (point == nullptr) return true;
+  const bool is_known = point->passed && host_.at(point->last.lane) >= point->last.number;
+  return std::exchange(point->asked, true) || is_known;
 }
 
 void RaceBook::host_passed_all() {
@@ -175,6 +183,11 @@ std::vector<Footprint> RaceBook::footprints_of(const Touched& touched) {
   return footprints;
 }
 
+OrderPointPtr RaceBook::make_point() {
+  ended_points_->clear();
+  return {new OrderPoint, [ended = ended_points_](OrderPoint* point) { ended->add(point); }};
+}
+
 void RaceBook::push(const engine::CommandQueue& queue, Item item) {
   Stream& stream = stream_of(queue);
   stream.items.push_back(std::move(item));
@@ -210,6 +223,7 @@ bool RaceBook::pass(std::int32_t number, Stream& stream, std::vector<std::int32_
       return true;
     case Item::Kind::kRecord:
       item.point->passed = true;
+      item.point->last = {stream.lane, stream.number};
       item.point->clock = stream.clock;
       for (const std::int32_t waiting : std::exchange(item.point->waiting, {})) {
         movable.push_back(waiting);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -76,6 +77,9 @@ class RaceBook {
   std::vector<OrderPointPtr> ends_on(int gpu);
   /// The present value of `point`. Other threads may change the value.
   OrderPointPtr latest(const OrderPointPtr& point);
+  /// Whether a query may answer that `point` has passed. Not the first query, unless the host has
+  /// waited for the work: a single query, whatever the seed, is no order.
+  bool may_answer(const OrderPointPtr& point);
   /// The host has waited for `point`; null: for nothing.
   void host_passed(const OrderPointPtr& point);
   /// A wait has failed: the engine is past all work.
@@ -125,6 +129,7 @@ class RaceBook {
   Stream& stream_of(const engine::CommandQueue& queue);
   const Origin* origin_of(const Caller& by, const engine::CommandQueue* stream);
   std::vector<Footprint> footprints_of(const Touched& touched);
+  OrderPointPtr make_point();
   void push(const engine::CommandQueue& queue, Item item);
   void advance(std::int32_t first);
   bool pass(std::int32_t number, Stream& stream, std::vector<std::int32_t>& movable);
@@ -135,7 +140,9 @@ class RaceBook {
   void report(const Memory& memory, const Access& first, const Access& second);
 
   CallBook& book_;
-  std::mutex mutex_;                        // for all below, points and meetings
+  std::mutex mutex_;  // for all below, points and meetings
+  // With the points, which may outlive the book.
+  std::shared_ptr<EndedPoints> ended_points_ = std::make_shared<EndedPoints>();
   std::map<std::int32_t, Stream> streams_;  // By number of the queue.
   std::map<int, Clock> ended_;              // Everything in ended streams, by GPU.
   Lane lanes_ = 1;

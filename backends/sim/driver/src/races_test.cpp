@@ -190,6 +190,33 @@ TEST(Races, OfAMissingEventAreReportedForEverySeed) {
   }
 }
 
+// Whether a single query finds the end of the work depends on the seed.
+TEST(Races, AreNotHiddenByAQuery) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    Rig rig;
+    rig.write(rig.a);
+    rig.record(rig.a);
+    EXPECT_EQ(cudaEventQuery(rig.event), cudaErrorNotReady);
+    rig.read(rig.b);
+    EXPECT_THAT(machine.reports(), SizeIs(1)) << "seed " << seed;
+    // The host knows of the end of the work: no answer but success is right.
+    rig.record(rig.a);
+    ok(cudaStreamSynchronize(rig.a));
+    EXPECT_EQ(cudaEventQuery(rig.event), cudaSuccess);
+  }
+}
+
+// After the failure the engine is past all work.
+TEST(Races, EndWithAWaitThatFails) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Rig rig;
+  ok(cudaMemcpyAsync(rig.data[0], rig.others[0], kBytes, cudaMemcpyDeviceToDevice, rig.a));
+  EXPECT_EQ(cudaStreamSynchronize(rig.a), cudaErrorIllegalAddress) << "nobody has written";
+  rig.write(rig.b);
+  EXPECT_THAT(machine.reports(), ElementsAre(HasSubstr("nobody has written")));
+}
+
 TEST(Races, AreOfCommonBytes) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Rig rig;
