@@ -21,7 +21,7 @@ namespace belfry::tool {
 namespace {
 
 using Replicas = std::set<std::string>;                            // `0`, or `1 of host 0`.
-using Steps = std::map<std::string, const TraceStep*>;             // By replica.
+using StepsByReplica = std::map<std::string, const TraceStep*>;    // By replica.
 using Operation = std::tuple<StepKind, std::string, std::string>;  // With name and line.
 
 class Remarks {
@@ -141,7 +141,7 @@ class Remarks {
   }
 
   // Tensors of replicas at a merge, without a later read. Work that is not done may read.
-  void find_unread(const Steps& arrivals) {
+  void find_unread(const StepsByReplica& arrivals) {
     if (last_not_done_ > arrivals.begin()->second->step) return;
     for (std::size_t i = 0; i < arrivals.begin()->second->brings.size(); ++i) {
       Replicas unread;
@@ -172,7 +172,7 @@ class Remarks {
     return is_own ? enqueued : nullptr;
   }
 
-  void find_other_producers(const Steps& arrivals) {
+  void find_other_producers(const StepsByReplica& arrivals) {
     for (std::size_t i = 0; i < arrivals.begin()->second->brings.size(); ++i) {
       std::map<std::string, Replicas> places;
       for (const auto& [replica, arrival] : arrivals) {
@@ -190,7 +190,7 @@ class Remarks {
     }
   }
 
-  using Between = std::map<Operation, Steps>;
+  using Between = std::map<Operation, StepsByReplica>;
 
   // The first operation of other replicas that a replica leaves out, and the number of further
   // ones.
@@ -233,7 +233,7 @@ class Remarks {
   const Trace& trace_;
   DataFlow flow_;
   std::map<std::int64_t, std::int64_t> last_reads_;  // Of buffers: places in the program.
-  std::set<std::int64_t> done_;                      // Steps that enqueued work which was done.
+  std::set<std::int64_t> done_;  // StepsByReplica that enqueued work which was done.
   std::int64_t last_not_done_ = -1;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>
       components_;  // So far, of a version.
@@ -242,9 +242,9 @@ class Remarks {
   std::map<std::int64_t, const TraceStep*> changed_;      // The first change after a buffer.
   std::map<std::array<std::string, 3>, Replicas> stale_;  // Reader, variable, line of the change.
   std::map<std::int64_t, Replicas> present_;              // By run.
-  std::map<std::pair<std::int64_t, std::string>, std::int64_t> merges_;  // Of a replica so far.
-  std::map<std::pair<std::int64_t, std::int64_t>, Steps> rounds_;        // By run and merge.
-  std::map<std::pair<std::int64_t, std::int64_t>, Between> between_;     // The same.
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> merges_;     // Of a replica so far.
+  std::map<std::pair<std::int64_t, std::int64_t>, StepsByReplica> rounds_;  // By run and merge.
+  std::map<std::pair<std::int64_t, std::int64_t>, Between> between_;        // The same.
   std::vector<std::string> texts_;
 };
 
