@@ -233,7 +233,7 @@ class Remarks {
   const Trace& trace_;
   DataFlow flow_;
   std::map<std::int64_t, std::int64_t> last_reads_;  // Of buffers: places in the program.
-  std::set<std::int64_t> done_;  // StepsByReplica that enqueued work which was done.
+  std::set<std::int64_t> done_;                      // Steps that enqueued work which was done.
   std::int64_t last_not_done_ = -1;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>
       components_;  // So far, of a version.
