@@ -331,8 +331,12 @@ struct ReducesInPlace final : Mistaken {
     Strategy::do_reduce(call);
     for (const auto& [before, after] : brought) {
       if (before.bytes() == 0 || before.view().buffer == after->view().buffer) continue;
-      const auto [backend, device] = before.placement();
-      backend->device(device).compute_stream().copy(before.view(), after->view());
+      const auto [backend, index] = before.placement();
+      Device& device = backend->device(index);
+      const auto reduced = device.create_event();
+      device.communication_stream().record(*reduced);
+      device.compute_stream().wait(*reduced);
+      device.compute_stream().copy(before.view(), after->view());
     }
   }
 };
