@@ -54,7 +54,7 @@ std::string value_text(const JsonValue& value, std::size_t most) {
 }
 
 std::string values_text(const std::string& before, const JsonValue& values, std::size_t most) {
-  constexpr std::size_t kMostLetters = 40;
+  constexpr std::size_t kMostLetters = 16;
   std::string text;
   for (const JsonValue& value : values.parts) {
     if (text.size() > kMostLetters) return text + ", ...";
