@@ -90,8 +90,8 @@ class Shows(PageTest):
         self.open("state", Sample().run(2), "#step=33")
         panel = self.text("#panel")
         # The weight is 1 less an eighth of 0.375, and less an eighth of 0.375 again.
-        self.assertIn("Replica 0 writes weight at train.cpp:14: [0.953125, 0.984375] becomes "
-                      "[0.90625, 0.953125], version 3", panel)
+        self.assertIn("The merge writes weight of replica 0 at train.cpp:14: "
+                      "[0.953125, 0.984375] becomes [0.90625, 0.953125], version 3", panel)
         self.assertEqual(self.texts(".variable.changed mark"), ["[0.9063, 0.9531]"])
         self.assertIn("was [0.9531, 0.9844]", self.text(".variable.changed"))
         self.assertIn("replica 1\t[0.9531, 0.9844]", self.text(".variable.changed"))
