@@ -23,7 +23,8 @@ const CudaFactory& factory() {
   return made;
 }
 
-// No order of streams may lack an event.
+#ifndef BELFRY_CONTRACTS_ALONE
+// No order of streams may lack an event. The contracts have wrong algorithms without waits.
 class NoRaces final : public ::testing::Environment {
  public:
   void TearDown() override {
@@ -36,7 +37,6 @@ class NoRaces final : public ::testing::Environment {
 [[maybe_unused]] ::testing::Environment* const kNoRaces =
     ::testing::AddGlobalTestEnvironment(new NoRaces);
 
-#ifndef BELFRY_CONTRACTS_ALONE
 // All properties together must have run both kinds of collectives. A single property may run one
 // kind only.
 class BothKindsOfCollectives final : public ::testing::Environment {
