@@ -5,8 +5,6 @@
 
 #include "nvtx_range.h"
 
-#include <cstddef>
-
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #define BELFRY_HAVE_NVTX 1
@@ -67,13 +65,11 @@ void mark(const std::string& /*text*/) {}
 
 }  // namespace nvtx
 
-NvtxRange::NvtxRange(bool on, std::string_view verb, std::span<const CollectivePart> parts)
+NvtxRange::NvtxRange(bool on, std::string_view verb, std::uint64_t bytes, std::size_t parts)
     : on_(on) {
   if (!on_) return;
-  std::size_t bytes = 0;
-  for (const CollectivePart& part : parts) bytes += part.input.bytes();
   nvtx::push(std::string(verb) + " of " + std::to_string(bytes) + " bytes in " +
-             std::to_string(parts.size()) + " parts");
+             std::to_string(parts) + " parts");
 }
 
 NvtxRange::~NvtxRange() {

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/collective.h"
-
-#include <span>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace belfry::cuda {
@@ -13,7 +12,7 @@ namespace belfry::cuda {
 class NvtxRange {
  public:
   /// A collective: `all_reduce of 48 bytes in 4 parts`. Off: no call.
-  NvtxRange(bool on, std::string_view verb, std::span<const CollectivePart> parts);
+  NvtxRange(bool on, std::string_view verb, std::uint64_t bytes, std::size_t parts);
   NvtxRange(const NvtxRange&) = delete;
   NvtxRange& operator=(const NvtxRange&) = delete;
   ~NvtxRange();
