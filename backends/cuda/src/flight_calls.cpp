@@ -35,13 +35,12 @@ void FlightCalls::begin(const Collective& collective, std::size_t members) {
   const BufferView& view = is_broadcast ? first.output : first.input;
   present_.ticket =
       ring_.begin(group_, to_string(collective.kind).data(), detail::submitting_site());
-  ring_.set_values(present_.ticket, {.op = !is_reduction                      ? nullptr
-                                           : collective.op == ReduceOp::kMean ? "mean"
-                                                                              : "sum",
-                                     .dtype = view.dtype,
-                                     .count = view.count,
-                                     .tensors = collective.parts.size() / members,
-                                     .root = is_broadcast ? collective.root : -1});
+  ring_.set_values(present_.ticket,
+                   {.op = is_reduction ? std::optional(collective.op) : std::nullopt,
+                    .dtype = view.dtype,
+                    .count = view.count,
+                    .tensors = collective.parts.size() / members,
+                    .root = is_broadcast ? collective.root : -1});
 }
 
 // Without an event the end of the collective stays unknown: the collective itself is enqueued.

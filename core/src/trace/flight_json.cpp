@@ -60,7 +60,7 @@ std::string own_fields(const FlightEntry& entry) {
   if (!entry.site.empty()) text += ",\"line\":" + json_string(place_text(entry.site));
   if (!entry.has_values) return text;
   const FlightValues& values = entry.values;
-  if (values.op != nullptr) text += ",\"op\":" + json_string(values.op);
+  if (values.op) text += ",\"op\":" + json_string(to_string(*values.op));
   if (values.root >= 0) text += fmt::format(",\"root\":{}", values.root);
   if (values.tensors > 1) text += fmt::format(",\"tensors\":{}", values.tensors);
   const auto variable = entry.group->variables.find(values.variable - 1);

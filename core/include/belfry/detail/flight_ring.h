@@ -4,6 +4,7 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/dtype.h"
 #include "belfry/flight_recorder.h"
 
@@ -41,7 +42,7 @@ enum class FlightState : std::uint8_t { kScheduled, kStarted, kCompleted };
 
 /// What the elements of an operation are.
 struct FlightValues {
-  const char* op = nullptr;  ///< A literal: `sum`.
+  std::optional<ReduceOp> op{};  ///< Of a reduction.
   std::optional<DType> dtype{};
   std::size_t count = 0;    ///< Elements of the first tensor.
   std::size_t tensors = 0;  ///< Tensors of the operation.

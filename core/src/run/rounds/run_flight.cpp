@@ -37,7 +37,7 @@ FlightValues RunFlight::values_of(const MergeRequest& request) {
   if (request.type->variable != nullptr) values.variable = request.type->variable(request) + 1;
   if (request.type->execute == &execute_all_reduce) {
     const auto& own = static_cast<const AllReduceRequest&>(request);
-    values.op = own.op == ReduceOp::kSum ? "sum" : "mean";
+    values.op = own.op;
     values.tensors = own.leaves.size();
     if (!own.leaves.empty() && own.leaves.front().own == nullptr) {
       values.dtype = own.leaves.front().dtype;
