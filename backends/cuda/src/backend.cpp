@@ -190,8 +190,7 @@ Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
   parts_->gpus = place_devices(options, count_gpus());
   require_memory_pools(parts_->gpus);
   require_fitting(options, parts_->gpus);
-  parts_->connections =
-      connections_of(parts_->gpus, !options.memory_pools.empty() || options.allocator.allocate);
+  parts_->connections = connections_of(parts_->gpus, has_programs_memory(options));
   parts_->shared = std::make_shared<SharedState>();
   parts_->shared->options = std::move(options);
   const Options& own = parts_->shared->options;

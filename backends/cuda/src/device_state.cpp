@@ -7,6 +7,7 @@
 #include "check.h"
 #include "current_gpu.h"
 #include "peers.h"
+#include "program_objects.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -57,8 +58,7 @@ DeviceState::DeviceState(std::shared_ptr<SharedState> shared, Position position,
 
 void DeviceState::open_pool(std::span<const int> peers) {
   const CurrentGpu current(gpu());
-  const Options& options = shared_->options;
-  const bool makes_pool = options.memory_pools.empty() && !options.allocator.allocate;
+  const bool makes_pool = !has_programs_memory(shared_->options);
   if (makes_pool) pool_ = make_pool(gpu());
   try {
     if (makes_pool) {

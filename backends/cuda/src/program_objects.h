@@ -24,6 +24,11 @@ struct NcclRanks {
 /// - DeviceError: CUDA or NCCL refuses an object.
 void require_fitting(const Options& options, const std::vector<int>& gpus);
 
+/// Whether the memory of GPUs comes from the program.
+inline bool has_programs_memory(const Options& options) {
+  return !options.memory_pools.empty() || options.allocator.allocate;
+}
+
 /// The ranks of communicators that have passed the check.
 NcclRanks ranks_of(const std::vector<ncclComm_t>& communicators);
 
