@@ -25,6 +25,18 @@ constexpr std::chrono::milliseconds kDeadline{60'000};
 
 ProcessGroup* own_group = nullptr;
 
+/// Prints the failures of a process that prints nothing else.
+class FailuresAlone final : public ::testing::EmptyTestEventListener {
+ public:
+  explicit FailuresAlone(int process) : process_(process) {}
+  void OnTestPartResult(const ::testing::TestPartResult& part) override {
+    if (part.failed()) std::printf("process %d: %s\n", process_, part.message());
+  }
+
+ private:
+  int process_;
+};
+
 int run_tests(ProcessGroup& group, int argc, char** argv) {
   own_group = &group;
   name_own_host(group.rank());
@@ -34,6 +46,7 @@ int run_tests(ProcessGroup& group, int argc, char** argv) {
   if (group.rank() != 0) {
     delete listeners.Release(listeners.default_xml_generator());
     delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new FailuresAlone(group.rank()));
   }
   return RUN_ALL_TESTS();
 }

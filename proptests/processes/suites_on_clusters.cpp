@@ -27,7 +27,8 @@ namespace {
 
 class OnClusters final : public CasePlaces {
  public:
-  void check(const std::function<void(const CasePlace&)>& run_case) const override {
+  DeviceWork check(const std::function<void(const CasePlace&)>& run_case,
+                   const std::function<DeviceWork()>& /*own_work*/) const override {
     rc::detail::checkGTest(described([&run_case] {
       const int hosts = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, 6)).as("hosts");
       const auto devices_of = *device_counts_of(hosts).as("devices of hosts");
@@ -39,6 +40,7 @@ class OnClusters final : public CasePlaces {
         run_case({{host.group(), devices_of, &host.backend()}, suite_strategies()});
       });
     }));
+    return {};
   }
 };
 

@@ -56,7 +56,8 @@ class CallsOfNccl final : public ::testing::Environment {
 
 class OnGpus final : public CasePlaces {
  public:
-  void check(const std::function<void(const CasePlace&)>& run_case) const override {
+  DeviceWork check(const std::function<void(const CasePlace&)>& run_case,
+                   const std::function<DeviceWork()>& /*own_work*/) const override {
     rc::detail::checkGTest(described([&run_case] {
       const int processes =
           *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, kMostProcesses + 1))
@@ -71,6 +72,7 @@ class OnGpus final : public CasePlaces {
         if (is_single && backend.statistics().nccl_collectives > 0) g_has_joined = true;
       });
     }));
+    return {};
   }
 };
 

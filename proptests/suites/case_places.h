@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/testing/backend_factory.h"
 #include "belfry/testing/process_contracts.h"
 #include "belfry/testing/process_place.h"
 
@@ -19,8 +20,10 @@ class CasePlaces {
  public:
   virtual ~CasePlaces() = default;
   /// Checks a property. `run_case` is the case in one process: draws values, the same in all
-  /// processes, before the first call of the group.
-  virtual void check(const std::function<void(const CasePlace&)>& run_case) const = 0;
+  /// processes, before the first call of the group. `own_work` tells the work of this program's
+  /// benches so far. Returns the work of other programs, whose processes ran the same cases.
+  virtual DeviceWork check(const std::function<void(const CasePlace&)>& run_case,
+                           const std::function<DeviceWork()>& own_work) const = 0;
 };
 
 /// The places of the suites of this test program; null: a single process.

@@ -19,10 +19,11 @@ void Property::check(const std::function<void()>& property) {
     rc::detail::checkGTest(described([&property] { property(); }));
     return;
   }
-  case_places->check([&](const CasePlace& place) {
+  const auto run_case = [&](const CasePlace& place) {
     place_.emplace(place);
     property();
-  });
+  };
+  elsewhere_ = case_places->check(run_case, [this] { return work_; });
 }
 
 BackendRequest Property::placed(BackendRequest request) const {
@@ -33,6 +34,7 @@ BackendRequest Property::placed(BackendRequest request) const {
 void Property::TearDown() {
   if (HasFailure()) return;
   const std::string where = " on " + std::string(backend_factory().name());
+  work_ += elsewhere_;
   EXPECT_GT(work_.commands, 0U) << "no command was executed" << where;
   if (!strategy_factory().uses_collectives()) return;
   EXPECT_GT(work_.collectives, 0U)

@@ -90,6 +90,7 @@ class Property : public ::testing::Test {
 
   std::mutex mutex_;  // Of work_.
   DeviceWork work_;
+  DeviceWork elsewhere_{};  // The work of other programs in the same cases.
   std::optional<CasePlace> place_;
 };
 
