@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kDeadline{60'000};
 
 ProcessGroup* own_group = nullptr;
 
-/// Prints the failures of a process that prints nothing else.
+/// Prints failures, and nothing else.
 class FailuresAlone final : public ::testing::EmptyTestEventListener {
  public:
   explicit FailuresAlone(int process) : process_(process) {}

@@ -20,8 +20,8 @@ class CasePlaces {
  public:
   virtual ~CasePlaces() = default;
   /// Checks a property. `run_case` is the case in one process: draws values, the same in all
-  /// processes, before the first call of the group. `own_work` tells the work of this program's
-  /// benches so far. Returns the work of other programs, whose processes ran the same cases.
+  /// processes, before the first call of the group. `own_work` returns the work of all
+  /// benches of this program so far. Returns the work of other programs for the same cases.
   virtual DeviceWork check(const std::function<void(const CasePlace&)>& run_case,
                            const std::function<DeviceWork()>& own_work) const = 0;
 };

@@ -118,7 +118,8 @@ void show_lessons(const DemoOptions& options, tool::Console& console) {
   const TemporaryFile file;
   TraceFile trace(file.path());
   trace_first_step(options, kReplicas, trace);
-  print_block(console, sim::timeline(trace, {.streams = false, .max_elements = 1}));
+  print_block(console,
+              sim::timeline(trace, {.streams = false, .max_elements = 1, .max_width = 25}));
 }
 
 }  // namespace belfry::demo

@@ -97,8 +97,9 @@ TEST(Options, OfTimelinesPrintCodeThatCompiles) {
   EXPECT_EQ(::testing::PrintToString(
                 TimelineOptions{.max_rows = 20, .max_replicas = 2, .bookkeeping = true}),
             "{.max_rows = 20, .max_replicas = 2, .bookkeeping = true}");
-  EXPECT_EQ(::testing::PrintToString(TimelineOptions{.streams = false, .max_elements = 3}),
-            "{.streams = false, .max_elements = 3}");
+  EXPECT_EQ(::testing::PrintToString(
+                TimelineOptions{.streams = false, .max_elements = 3, .max_width = 40}),
+            "{.streams = false, .max_elements = 3, .max_width = 40}");
 }
 
 TEST(Options, PrintEveryMember) {

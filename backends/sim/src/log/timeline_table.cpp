@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace belfry::sim {
 namespace {
@@ -39,6 +40,22 @@ bool is_of_one_agent(const TimelineColumn& column) {
   return column.group == TimelineColumn::kReplica || column.group == TimelineColumn::kHost;
 }
 
+/// The lines of a cell: as many words in a line as fit, and at least one.
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
+  if (width == 0 || cell.size() <= width) return {cell};
+  std::vector<std::string> lines;
+  std::size_t begin = 0;
+  while (cell.size() - begin > width) {
+    std::size_t end = cell.rfind(' ', begin + width);
+    if (end == std::string::npos || end <= begin) end = cell.find(' ', begin + width);
+    if (end == std::string::npos) break;
+    lines.push_back(cell.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  lines.push_back(cell.substr(begin));
+  return lines;
+}
+
 void put(std::string& line, std::size_t begin, const std::string& text) {
   if (text.empty()) return;
   line.resize(std::max(line.size(), begin), ' ');
@@ -55,6 +72,7 @@ std::string to_string(const TimelineOptions& options) {
   text.add("bookkeeping", options.bookkeeping, usual.bookkeeping);
   text.add("streams", options.streams, usual.streams);
   text.add("max_elements", options.max_elements, usual.max_elements);
+  text.add("max_width", options.max_width, usual.max_width);
   return text.text();
 }
 
@@ -191,20 +209,30 @@ void TimelineTable::place_columns() {
 void TimelineTable::widen(const TimelineColumn& key, const std::string& cell) {
   Column& column = columns_[key];
   if (column.title.empty()) column.title = title_of(key);
-  column.width = std::max({column.width, column.title.size(), cell.size()});
+  column.width = std::max(column.width, column.title.size());
+  for (const std::string& line : lines_of(cell, options_.max_width)) {
+    column.width = std::max(column.width, line.size());
+  }
 }
 
 std::string TimelineTable::text_of(const Line& line) const {
-  std::string text;
+  std::vector<std::string> texts(1);
   if (line.is_mark) {
-    put(text, number_width_ + 2, line.rows.front().text);
-    return text + "\n";
+    put(texts.front(), number_width_ + 2, line.rows.front().text);
+    return texts.front() + "\n";
   }
   const std::string number = std::to_string(line.number);
-  put(text, number_width_ - number.size(), number);
-  for (const auto& [key, cell] : line.cells) put(text, columns_.at(key).begin, cell);
-  if (!line.what.empty()) put(text, columns_.at({.group = TimelineColumn::kWhat}).begin, line.what);
-  return text + "\n";
+  put(texts.front(), number_width_ - number.size(), number);
+  const auto put_cell = [&](const TimelineColumn& key, const std::string& cell) {
+    const auto lines = lines_of(cell, options_.max_width);
+    if (texts.size() < lines.size()) texts.resize(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) put(texts[i], columns_.at(key).begin, lines[i]);
+  };
+  for (const auto& [key, cell] : line.cells) put_cell(key, cell);
+  if (!line.what.empty()) put_cell({.group = TimelineColumn::kWhat}, line.what);
+  std::string all;
+  for (const std::string& each : texts) all += each + "\n";
+  return all;
 }
 
 }  // namespace belfry::sim

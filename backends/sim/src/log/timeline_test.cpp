@@ -63,6 +63,21 @@ TEST(Timeline, FoldsReplicasAndRowsBeyondItsWidth) {
                        line));
 }
 
+// Six letters hold "start," and not "start, end".
+TEST(Timeline, WrapsCellsBetweenWords) {
+  const int line = __LINE__;
+  const auto run = [](Strategy& strategy) { strategy.run([](ReplicaContext&) {}); };
+  EXPECT_EQ(table_of(4, {.max_rows = 2, .max_replicas = 2, .max_width = 6}, run),
+            with_lines("step  R0      R1      others\n"
+                       "      run 1 begins on 4 replicas, @1\n"
+                       "   1  start,  start,\n"
+                       "      end     end\n"
+                       "   5                  R2\n"
+                       "                      start\n"
+                       "... and 3 more\n",
+                       line));
+}
+
 TEST(Timeline, WithBookkeepingHasARowForEachStep) {
   const int line = __LINE__;
   const auto run = [](Strategy& strategy) { strategy.run([](ReplicaContext&) {}); };

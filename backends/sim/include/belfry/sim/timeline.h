@@ -22,6 +22,8 @@ struct TimelineOptions {
   bool bookkeeping = false;
   bool streams = true;           ///< Shows work of streams, and the enqueueing of work.
   std::size_t max_elements = 8;  ///< Elements of each value; a trace has 8 at most.
+  /// A cell goes on in the next line at this many letters, between words; 0: never.
+  std::size_t max_width = 0;
 };
 
 /// The options as an initializer that compiles, without members of their usual value:
