@@ -123,7 +123,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
     if (aggregation == Aggregation::kOnlyFirst) {
       scatter(cross, op, variable, detail::first_slices(cross, all, site), site);
     } else {
-      const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+      const ReduceOp reduce = detail::reduce_op_of(aggregation);
       scatter(cross, op, variable, reduce_slices(cross, reduce, all, site), site);
     }
   };

@@ -25,13 +25,14 @@ using detail::Enumerators;
 using detail::OptionsText;
 using Name = std::string_view;
 
-constexpr std::array<Name, 5> kAggregations{"kNone", "kSum", "kMean", "kOnlyFirst", "kOther"};
+constexpr std::array<Name, 8> kAggregations{"kNone", "kSum",  "kMean",      "kMax",
+                                            "kMin",  "kProd", "kOnlyFirst", "kOther"};
 constexpr std::array<Name, 4> kSynchronizations{"kAuto", "kNone", "kOnWrite", "kOnRead"};
 constexpr std::array<Name, 4> kOrders{"kReplicaOrder", "kTree", "kRing", "kUnspecified"};
 constexpr std::array<Name, 3> kEnds{"kDropPartialStep", "kPadWithEmpties", "kMaskReplicas"};
 constexpr std::array<Name, 2> kUses{"kGlobalBatch", "kPerReplica"};
 constexpr std::array<Name, 2> kSplits{"kEvenSizes", "kEachBatch"};
-constexpr std::array<Name, 2> kOps{"kSum", "kMean"};
+constexpr std::array<Name, 5> kOps{"kSum", "kMean", "kMax", "kMin", "kProd"};
 constexpr std::array<Name, 2> kSums{"kFirst", "kDivide"};
 
 // The members that options of all strategies have.

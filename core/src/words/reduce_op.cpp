@@ -13,6 +13,12 @@ std::string to_string(ReduceOp op) {
       return "sum";
     case ReduceOp::kMean:
       return "mean";
+    case ReduceOp::kMax:
+      return "max";
+    case ReduceOp::kMin:
+      return "min";
+    case ReduceOp::kProd:
+      return "prod";
   }
   return "reduce_op(" + std::to_string(static_cast<int>(op)) + ")";
 }
@@ -20,11 +26,13 @@ std::string to_string(ReduceOp op) {
 ReduceOp parse_reduce_op(std::string_view name, CallSite site) {
   std::string lower;
   for (const char c : name) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  if (lower == "sum") return ReduceOp::kSum;
-  if (lower == "mean") return ReduceOp::kMean;
+  using enum ReduceOp;
+  for (const ReduceOp op : {kSum, kMean, kMax, kMin, kProd}) {
+    if (lower == to_string(op)) return op;
+  }
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              "there is no reduction \"" + std::string(name) + '"',
-                             R"(the names are "sum" and "mean")", site);
+                             R"(the names are "sum", "mean", "max", "min" and "prod")", site);
 }
 
 std::string to_string(ReductionOrder order) {

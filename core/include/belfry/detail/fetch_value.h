@@ -67,8 +67,7 @@ auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, VariableStat
     return fetch_from(core, cross, components, own, device, fn);
   }
   if constexpr (Nest<T>) {
-    const ReduceOp op =
-        state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+    const ReduceOp op = reduce_op_of(state.info.aggregation);
     const Mirrored<T> total = of_all_components(
         core, "fetch", state, site,
         [&](const PerReplica<T>& all) { return reduce_value(core, op, all, site); });

@@ -221,8 +221,7 @@ auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
     return value_of_first(core, "read", state, site);
   }
   if constexpr (Nest<T>) {
-    const ReduceOp op =
-        state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+    const ReduceOp op = reduce_op_of(state.info.aggregation);
     return of_all_components(core, "read", state, site, [&](const PerReplica<T>& all) {
       return T(reduce_value(core, op, all, site).value());
     });

@@ -143,7 +143,7 @@ void AssignVerbs<Self>::assign_merged(const MirroredVariable<T>& variable, Assig
     if (aggregation == Aggregation::kOnlyFirst) {
       cross.update(how, variable, set, cross.broadcast(*values.begin(), site));
     } else {
-      const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+      const ReduceOp reduce = reduce_op_of(aggregation);
       cross.update(how, variable, set, cross.reduce(reduce, values, site));
     }
   };

@@ -25,7 +25,28 @@ namespace belfry {
 
 Aggregation aggregation_of(ReduceOp op, CallSite site) {
   require_operator(op, site);
-  return op == ReduceOp::kSum ? Aggregation::kSum : Aggregation::kMean;
+  switch (op) {
+    case ReduceOp::kSum:
+      return Aggregation::kSum;
+    case ReduceOp::kMean:
+      return Aggregation::kMean;
+    case ReduceOp::kMax:
+      return Aggregation::kMax;
+    case ReduceOp::kMin:
+      return Aggregation::kMin;
+    case ReduceOp::kProd:
+      break;
+  }
+  return Aggregation::kProd;
+}
+
+ReduceOp detail::reduce_op_of(Aggregation aggregation) {
+  using enum ReduceOp;
+  for (const ReduceOp op : {kSum, kMean, kMax, kMin}) {
+    if (aggregation_of(op) == aggregation) return op;
+  }
+  check(aggregation == Aggregation::kProd, "an aggregation without an operator");
+  return kProd;
 }
 
 std::string to_string(Aggregation aggregation) {
@@ -36,6 +57,12 @@ std::string to_string(Aggregation aggregation) {
       return "sum";
     case Aggregation::kMean:
       return "mean";
+    case Aggregation::kMax:
+      return "max";
+    case Aggregation::kMin:
+      return "min";
+    case Aggregation::kProd:
+      return "prod";
     case Aggregation::kOnlyFirst:
       return "only-first";
     case Aggregation::kOther:

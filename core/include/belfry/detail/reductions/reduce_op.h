@@ -10,15 +10,19 @@
 
 namespace belfry {
 
-/// The operators that combine values of replicas (SEM-30 to SEM-35).
+/// The operators that combine values of replicas (SEM-30 to SEM-35, SEM-252 to SEM-254). Any NaN
+/// makes the result NaN.
 enum class ReduceOp : std::uint8_t {
   kSum,   ///< Sum in a ReductionOrder; integers modulo 2^w; 16-bit floats in float, rounded once.
   kMean,  ///< SUM, then one true division by the number of values, before the rounding.
+  kMax,   ///< The largest value, the same in every order: +0 is larger than -0.
+  kMin,   ///< The smallest value, the same in every order: -0 is smaller than +0.
+  kProd,  ///< Product, with the order, the integers and the 16-bit floats of kSum.
 };
 
-/// `sum` or `mean`.
+/// `sum`, `mean`, `max`, `min` or `prod`.
 std::string to_string(ReduceOp op);
-/// The operator with this name: `sum` or `mean`, in upper, lower or mixed case.
+/// The operator with this name, as to_string gives it, in upper, lower or mixed case.
 /// Throws: InvalidArgumentError (kInvalidArgument) for every other name.
 ReduceOp parse_reduce_op(std::string_view name, CallSite site = CallSite::here());
 
@@ -34,6 +38,12 @@ enum class ReductionOrder : std::uint8_t {
 std::string to_string(ReductionOrder order);
 
 namespace detail {
+
+/// The operator of partial results: MEAN divides once, at the end.
+constexpr ReduceOp partial_op(ReduceOp op) { return op == ReduceOp::kMean ? ReduceOp::kSum : op; }
+
+/// Whether the operator adds: SUM and MEAN.
+constexpr bool is_additive(ReduceOp op) { return partial_op(op) == ReduceOp::kSum; }
 
 /// A parameter type that accepts ReduceOp::kMean alone, as a constant expression.
 struct MeanOnly {

@@ -19,11 +19,14 @@ enum class Aggregation : std::uint8_t {
   kNone,       ///< An assignment in a replica, or a read across replicas, is an error.
   kSum,        ///< The sum.
   kMean,       ///< The sum, divided by the number of replicas that take part.
+  kMax,        ///< The largest value.
+  kMin,        ///< The smallest value.
+  kProd,       ///< The product.
   kOnlyFirst,  ///< Replica 0's value.
   kOther,      ///< By a user's Reduction; for replica-local variables alone.
 };
 
-/// `none`, `sum`, `mean`, `only-first` or `other`.
+/// `none`, `sum`, `mean`, `max`, `min`, `prod`, `only-first` or `other`.
 std::string to_string(Aggregation aggregation);
 
 /// The aggregation that reduces with `op`.
@@ -65,6 +68,8 @@ std::string to_string(const VariableOptions& options);
 
 namespace detail {
 enum class AssignOp : std::uint8_t { kSet, kAdd, kSubtract };
+/// The operator of an aggregation that reduces: of none but kSum to kProd.
+ReduceOp reduce_op_of(Aggregation aggregation);
 }  // namespace detail
 
 /// The devices of a variable's components, and the component that each replica sees (SEM-110).
