@@ -4,6 +4,7 @@
 
 #include "belfry/detail/all_reduce_request.h"
 #include "belfry/detail/assign_verbs.h"
+#include "belfry/detail/exchange_verbs.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
@@ -19,6 +20,7 @@
 #include "belfry/variable.h"
 
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -41,17 +43,19 @@ struct DefaultContext;
 ///     });
 ///
 /// The context is valid until the replica function returns. `merge_call`, `all_reduce`,
-/// `all_gather` and assignments of mirrored variables are merges: each waits until all replicas
-/// have made the same call. A MergeTag as the first argument of a merge takes the place of the line
-/// of the call (SEM-132).
-/// Errors of every merge. Errors "from `run`" end the run, and the caller of `run` gets the error:
+/// `all_gather`, the verbs of detail::ExchangeVerbs and assignments of mirrored variables are
+/// merges: each waits until all replicas have made the same call. A MergeTag as the first argument
+/// of a merge takes the place of the line of the call (SEM-132). Errors of every merge. Errors
+/// "from `run`" end the run, and the caller of `run` gets the error:
 /// - ContextError (kMergeNested): the context is not current, for example in a merge function;
 /// - MergeMismatchError, from `run`: replicas do not meet. Some have ended (kMergeMissing), or they
 ///   wait at several lines (kMergePlaces), in several verbs (kMergeKinds), with several types
 ///   (kMergeTypes), or without a required name (kMergeUnnamed; SEM-5, SEM-133);
 /// - ReplicaCancelled, in each waiting replica: the run has failed, and `run` throws the cause
 ///   (SEM-7). The default strategy has no run: its merges throw the cause at the call (SEM-16).
-class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail::NotOnReplicas {
+class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
+                       public detail::ExchangeVerbs<ReplicaContext>,
+                       public detail::NotOnReplicas {
  public:
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
@@ -173,10 +177,13 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>, public detail
 
  private:
   friend class detail::AssignVerbs<ReplicaContext>;
+  friend class detail::ExchangeVerbs<ReplicaContext>;
   friend class detail::ReplicaRunner;
   friend struct detail::DefaultContext;
   ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
 
+  // All replicas exchange values.
+  std::span<const int> exchange_ids() const { return {}; }
   template <detail::MergeKind Kind, class F, class... Args>
   auto merge_at(detail::MergePlace place, const void* identity, const F& fn, Args&&... args) {
     using Request = detail::MergeCall<Kind, F, Args...>;

@@ -22,10 +22,6 @@ void replicas_have_replica_verbs(ReplicaContext& replica, const PerReplica<int>&
   // EXPECT: replicas update a variable together: write replica.merge_call
   replica.update(mirrored, [](int&) {});
 #endif
-#ifdef BROADCAST_IN_REPLICA
-  // EXPECT: broadcast is for merge functions: write replica.merge_call
-  replica.broadcast(1);
-#endif
 #ifdef RUN_IN_REPLICA
   // EXPECT: a strategy runs: write replica.strategy\(\).run
   replica.run([](ReplicaContext&) {});

@@ -30,6 +30,7 @@ struct GatherCall {
   Axis axis;
   CallSite site;
   std::string_view verb = "gather";
+  int root = 0;  ///< The replica on whose device tensors are joined.
 };
 
 /// The axis, from 0, along which tensors of these shapes can be joined. Throws:
@@ -37,10 +38,12 @@ struct GatherCall {
 /// (kShape) without this axis.
 int gather_axis(const std::vector<Shape>& shapes, const GatherCall& call);
 
-/// The parts joined along the axis: on replica 0's device, or on every replica's.
+/// The parts joined along the axis: on the root's device, or on every replica's.
 AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& parts);
 std::vector<AnyTensor> all_gather_tensors(const GatherCall& call,
                                           const std::vector<AnyTensor>& parts);
+/// Throws as these, and joins nothing.
+void require_joinable(const GatherCall& call, const std::vector<AnyTensor>& parts);
 
 /// The address of each leaf, in order.
 template <class T>
@@ -78,6 +81,7 @@ void gather_leaf(const GatherCall& call, const std::vector<const Leaf*>& parts,
     std::vector<AnyTensor> plain;
     plain.reserve(parts.size());
     for (const Leaf* part : parts) plain.push_back(part->any());
+    if (outs.empty()) return require_joinable(call, plain);
     if (outs.size() == 1) {
       *outs.front() = Leaf(gather_tensors(call, plain));
       return;
@@ -90,18 +94,20 @@ void gather_leaf(const GatherCall& call, const std::vector<const Leaf*>& parts,
   }
 }
 
-/// Joins the existing components leaf by leaf into `count` copies of the result: 1 on replica 0's
-/// device, or a copy for each replica, on its device.
+/// Joins parts leaf by leaf into `count` copies of the result: none, 1 on the root's device, or a
+/// copy for each replica, on its device.
 template <class T>
-ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value, Axis axis,
-                                  int count, CallSite site) {
-  if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
+ReplicaArray<T> gather_components(const GatherCall& call, const std::vector<const T*>& parts,
+                                  int count) {
   std::vector<std::vector<const void*>> addresses;
-  const Participants& present = value.present();
-  const T& first = *value.begin();
-  for (const T& own : value) {
-    if (!same_tree(first, own)) throw_components_differ(present, value.begin(), site);
-    addresses.push_back(leaf_addresses(own));
+  const T& first = *parts.front();
+  for (const T* own : parts) {
+    if (!same_tree(first, *own)) {
+      std::vector<std::vector<LeafDescription>> all;
+      for (const T* part : parts) all.push_back(describe_leaves(*part));
+      throw_structures_differ(call.present, all, call.site);
+    }
+    addresses.push_back(leaf_addresses(*own));
   }
   ReplicaArray<T> results(count);
   std::vector<std::vector<const void*>> targets;
@@ -110,21 +116,29 @@ ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value
     targets.push_back(leaf_addresses(results.emplace_back(first)));
   }
   std::size_t index = 0;
-  const GatherCall call{core, present, axis, site};
-  for_each_leaf(results[0], [&](auto& leaf) {
+  for_each_leaf(first, [&](const auto& leaf) {
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
-    std::vector<const Leaf*> parts;
+    std::vector<const Leaf*> leaves;
     std::vector<Leaf*> outs;
-    parts.reserve(addresses.size());
+    leaves.reserve(addresses.size());
     outs.reserve(targets.size());
-    for (const auto& part : addresses) parts.push_back(static_cast<const Leaf*>(part[index]));
+    for (const auto& part : addresses) leaves.push_back(static_cast<const Leaf*>(part[index]));
     for (const auto& target : targets) {
       outs.push_back(const_cast<Leaf*>(static_cast<const Leaf*>(target[index])));
     }
-    gather_leaf<Leaf>(call, parts, outs);
+    gather_leaf<Leaf>(call, leaves, outs);
     ++index;
   });
   return results;
+}
+/// The same for the existing components of a value.
+template <class T>
+ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value, Axis axis,
+                                  int count, CallSite site) {
+  if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
+  std::vector<const T*> parts;
+  for (const T& part : value) parts.push_back(&part);
+  return gather_components(GatherCall{core, value.present(), axis, site}, parts, count);
 }
 
 template <class T>

@@ -38,9 +38,21 @@ struct MergePlace {
   const MergeTag* tag = nullptr;
 };
 
-enum class MergeKind { kMergeCall, kAllReduce, kAllGather, kAssign, kScatter };
+enum class MergeKind {
+  kMergeCall,
+  kAllReduce,
+  kAllGather,
+  kAssign,
+  kScatter,
+  kReduceScatter,
+  kAllToAll,
+  kBroadcast,
+  kPermute,
+  kScatterFrom,
+  kGatherTo,
+};
 
-/// `merge_call`, `all_reduce`, `all_gather`, `assign`, `scatter`.
+/// The name of the verb: `merge_call`, `all_reduce`.
 const char* to_string(MergeKind kind);
 
 struct MergeRequest;

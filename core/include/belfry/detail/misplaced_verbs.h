@@ -27,14 +27,6 @@ class NotOnReplicas {
                   "std::tuple(a, b))");
     return {};
   }
-  template <class... A>
-  Refused broadcast(const A&...) const {
-    static_assert(
-        kIsHere<A...>,
-        "broadcast is for merge functions: write replica.merge_call([&](CrossReplicaContext& "
-        "cross, const PerReplica<T>& all) { return cross.broadcast(all[0]); }, value)");
-    return {};
-  }
   template <class T, class... A>
   T gather(const T& value, const A&...) const {
     static_assert(kIsHere<T>, "a replica gathers with the others: write all_gather(value)");

@@ -4,6 +4,7 @@
 
 #include "belfry/backend/kernel.h"
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/exchange_values.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/variable/aggregation.h"

@@ -156,6 +156,18 @@ const char* to_string(MergeKind kind) {
       return "assign";
     case MergeKind::kScatter:
       return "scatter";
+    case MergeKind::kReduceScatter:
+      return "reduce_scatter";
+    case MergeKind::kAllToAll:
+      return "all_to_all";
+    case MergeKind::kBroadcast:
+      return "broadcast";
+    case MergeKind::kPermute:
+      return "permute";
+    case MergeKind::kScatterFrom:
+      return "scatter_from";
+    case MergeKind::kGatherTo:
+      return "gather_to";
   }
   return "?";
 }

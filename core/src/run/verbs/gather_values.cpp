@@ -58,12 +58,17 @@ int gather_axis(const std::vector<Shape>& shapes, const GatherCall& call) {
   return number;
 }
 
+void require_joinable(const GatherCall& call, const std::vector<AnyTensor>& parts) {
+  const SiteScope scope(call.site);
+  gather_axis(shapes_of(parts), call);
+}
+
 AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& parts) {
   const SiteScope scope(call.site);
   const int number = gather_axis(shapes_of(parts), call);
   std::vector<AnyTensor> here;
   here.reserve(parts.size());
-  for (const AnyTensor& part : parts) here.push_back(part.copy_to(call.core.placement(0)));
+  for (const AnyTensor& part : parts) here.push_back(part.copy_to(call.core.placement(call.root)));
   return launch_concatenate(here, Axis(number), call.site);
 }
 
