@@ -187,7 +187,7 @@ void require_parts(const Exchange& exchange, const std::vector<int>& replicas,
          "brings " + std::to_string(counts[i]) + (counts[i] == 1 ? " part" : " parts"),
          {}});
   }
-  std::ranges::sort(report.replicas, {}, &ReplicaReport::id);
+  std::ranges::sort(report.replicas, {}, &ReplicaReport::replica_id);
   throw InvalidArgumentError(std::move(report));
 }
 
