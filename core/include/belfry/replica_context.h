@@ -21,11 +21,16 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace belfry {
+
+class GroupContext;
+class ReplicaGroups;
+class ReplicaMesh;
 
 namespace detail {
 class ReplicaRunner;
@@ -88,7 +93,7 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   ///   a component for a participating replica (SEM-90).
   detail::Verb<ReplicaContext, detail::calls::MergeCall> merge_call{*this};
   template <class F, class... Args>
-  auto merge_call_at(detail::MergePlace place, F&& fn, Args&&... args) {
+  auto merge_call_at(detail::MergePlace place, F&& fn, Args&&... args) const {
     const std::decay_t<F>& function = fn;
     return merge_at<detail::MergeKind::kMergeCall>(place, nullptr, function,
                                                    std::forward<Args>(args)...);
@@ -107,7 +112,7 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   ///   tensor;
   /// - DeviceError (kOutOfMemory).
   template <class T>
-  T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) {
+  T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) const {
     if constexpr (detail::require_nest<T>()) {
       merges_.note(id_, value);
       detail::AllReduceRequest request(detail::kAllReduceType<T>, place, op, value);
@@ -128,15 +133,15 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   template <class R, class T>
     requires Reduction<R, T>
   ReductionResult<R, T> all_reduce(const R& reduction, T value,
-                                   detail::MergePlace place = CallSite::here());
+                                   detail::MergePlace place = CallSite::here()) const;
   template <class R, class T>
     requires detail::NoReduction<R, T>
-  detail::Refused all_reduce(const R&, const T&, detail::MergePlace = CallSite::here()) {
+  detail::Refused all_reduce(const R&, const T&, detail::MergePlace = CallSite::here()) const {
     return detail::refuse_reduction<R, T>();
   }
   /// Either reduction, with a tag.
   template <class... A>
-  auto all_reduce(const MergeTag& tag, A&&... op_and_value) {
+  auto all_reduce(const MergeTag& tag, A&&... op_and_value) const {
     return all_reduce(std::forward<A>(op_and_value)..., detail::MergePlace(tag));
   }
 
@@ -149,9 +154,9 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   /// - InvalidArgumentError (kInvalidArgument): a default-constructed tensor;
   /// - DeviceError (kOutOfMemory).
   template <class T>
-  T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here());
+  T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here()) const;
   template <class T>
-  T all_gather(T value, detail::MergePlace place = CallSite::here()) {
+  T all_gather(T value, detail::MergePlace place = CallSite::here()) const {
     if constexpr (detail::require_nest<T>()) {
       return all_gather(std::move(value), Axis(0), place);
     } else {
@@ -161,16 +166,29 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   /// Joins lists of elements without leaves.
   template <class T>
     requires(!Nest<std::vector<T>>)
-  std::vector<T> all_gather(std::vector<T> value, detail::MergePlace place = CallSite::here());
+  std::vector<T> all_gather(std::vector<T> value,
+                            detail::MergePlace place = CallSite::here()) const;
   template <class T>
     requires(!Nest<std::vector<T>>)
-  std::vector<T> all_gather(const MergeTag& tag, std::vector<T> value) {
+  std::vector<T> all_gather(const MergeTag& tag, std::vector<T> value) const {
     return all_gather(std::move(value), detail::MergePlace(tag));
   }
   template <class T>
-  T all_gather(const MergeTag& tag, T value, Axis axis = Axis(0)) {
+  T all_gather(const MergeTag& tag, T value, Axis axis = Axis(0)) const {
     return all_gather(std::move(value), axis, tag);
   }
+
+  /// The context of this replica's group in `groups`: its verbs are merges of the members alone
+  /// (SEM-270). In the context of a group, the members of both groups.
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument): groups of another number of replicas, or without
+  ///   this replica;
+  /// - UnsupportedError (kUnsupported): a strategy over several processes.
+  GroupContext in(const ReplicaGroups& groups, CallSite site = CallSite::here()) const;
+  /// The same for the replicas that differ from this replica along one axis of `mesh` (SEM-271).
+  /// Throws: as `in`; InvalidArgumentError (kInvalidArgument) for the name of no axis.
+  GroupContext along(const ReplicaMesh& mesh, std::string_view axis,
+                     CallSite site = CallSite::here()) const;
 
   /// For the handles of variables.
   detail::MergePoint& merges() const { return merges_; }
@@ -179,13 +197,14 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   friend class detail::AssignVerbs<ReplicaContext>;
   friend class detail::ExchangeVerbs<ReplicaContext>;
   friend class detail::ReplicaRunner;
+  friend class GroupContext;
   friend struct detail::DefaultContext;
   ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
 
   // All replicas exchange values.
   std::span<const int> exchange_ids() const { return {}; }
   template <detail::MergeKind Kind, class F, class... Args>
-  auto merge_at(detail::MergePlace place, const void* identity, const F& fn, Args&&... args) {
+  auto merge_at(detail::MergePlace place, const void* identity, const F& fn, Args&&... args) const {
     using Request = detail::MergeCall<Kind, F, Args...>;
     merges_.note(id_, args...);
     Request request(place, fn, args...);

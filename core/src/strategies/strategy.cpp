@@ -125,6 +125,14 @@ Placement Strategy::placement(int replica, CallSite site) {
   return core_.placement(replica);
 }
 
+ReplicaGroups Strategy::groups(std::vector<std::vector<int>> members, CallSite site) const {
+  return {num_replicas(), std::move(members), site};
+}
+
+ReplicaMesh Strategy::mesh(std::vector<MeshAxis> axes, CallSite site) const {
+  return {num_replicas(), std::move(axes), site};
+}
+
 PerReplica<int> Strategy::worker_device_index() const {
   const detail::Participants& own = core_.own();
   detail::ReplicaArray<int> indices(own.count());

@@ -14,6 +14,7 @@ class ReplicaContext;
 
 namespace detail {
 
+class Participants;
 class StrategyCore;
 struct VariableRules;
 
@@ -59,6 +60,7 @@ struct CurrentContext : SlotContext {
   bool in_scope = false;                     ///< Entered by the user, outside every run.
   const VariableRules* variables = nullptr;  ///< Of the innermost variable scope.
   RunFailure* failure = nullptr;             ///< Of the run that `replica` belongs to.
+  const Participants* group = nullptr;       ///< Of the merge of a group, whose members these are.
   CurrentContext* outer = nullptr;
 };
 

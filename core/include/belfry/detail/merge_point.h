@@ -129,6 +129,11 @@ class MergePoint {
     }
   }
 
+  /// The members of the group that meets here; null: all replicas.
+  virtual const Participants* group() const { return nullptr; }
+  /// The meeting point of all replicas.
+  virtual MergePoint& whole() { return *this; }
+
   /// Whether its replica is current where this thread has entered no context.
   virtual bool is_default() const { return false; }
 

@@ -82,8 +82,9 @@ struct MergeType {
 struct MergeRequest {
   const MergeType* type;
   CallSite site;
-  const MergeTag* tag = nullptr;   ///< Takes the place of the site, if there is one.
-  const void* identity = nullptr;  ///< A function or a variable all replicas must agree on.
+  const MergeTag* tag = nullptr;        ///< Takes the place of the site, if there is one.
+  const void* identity = nullptr;       ///< A function or a variable all replicas must agree on.
+  const Participants* group = nullptr;  ///< The members that meet; null: all replicas.
 };
 
 template <class... T>

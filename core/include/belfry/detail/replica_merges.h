@@ -83,7 +83,7 @@ namespace belfry {
 template <class R, class T>
   requires Reduction<R, T>
 ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
-                                                 detail::MergePlace place) {
+                                                 detail::MergePlace place) const {
   const auto merge = [&](CrossReplicaContext& cross, const PerReplica<T>& values) {
     return cross.reduce(reduction, values, place.site);
   };
@@ -91,7 +91,7 @@ ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
 }
 
 template <class T>
-T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
+T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) const {
   if constexpr (!detail::require_nest<T>()) {
     return value;
   } else if constexpr (detail::is_numeric_vector<T>()) {
@@ -119,7 +119,7 @@ T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
 
 template <class T>
   requires(!Nest<std::vector<T>>)
-std::vector<T> ReplicaContext::all_gather(std::vector<T> value, detail::MergePlace place) {
+std::vector<T> ReplicaContext::all_gather(std::vector<T> value, detail::MergePlace place) const {
   const auto merge = [site = place.site](CrossReplicaContext& cross,
                                          const PerReplica<std::vector<T>>& values) {
     return detail::mirror(cross.core(), cross.gather(values, site));

@@ -218,43 +218,44 @@ class Verb {
 
   template <class... A>
     requires Call::kFirstHasSite
-  decltype(auto) operator()(const First& first, A&&... a) {
+  decltype(auto) operator()(const First& first, A&&... a) const {
     return Call::at(self_, first, std::forward<A>(a)...);
   }
 
   template <OnlyWithoutSite<Call> A1 = First>
-  decltype(auto) operator()(A1&& a1, CallSite site = CallSite::here()) {
+  decltype(auto) operator()(A1&& a1, CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1));
   }
   template <FirstWithoutSite<Call> A1 = First, NotSite A2>
-  decltype(auto) operator()(A1&& a1, A2&& a2, CallSite site = CallSite::here()) {
+  decltype(auto) operator()(A1&& a1, A2&& a2, CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2));
   }
   template <FirstWithoutSite<Call> A1 = First, class A2, NotSite A3>
-  decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, CallSite site = CallSite::here()) {
+  decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3));
   }
   template <FirstWithoutSite<Call> A1 = First, class A2, class A3, NotSite A4>
-  decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4, CallSite site = CallSite::here()) {
+  decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4,
+                            CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3),
                     std::forward<A4>(a4));
   }
   template <FirstWithoutSite<Call> A1 = First, class A2, class A3, class A4, NotSite A5>
   decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5,
-                            CallSite site = CallSite::here()) {
+                            CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3),
                     std::forward<A4>(a4), std::forward<A5>(a5));
   }
   template <FirstWithoutSite<Call> A1 = First, class A2, class A3, class A4, class A5, NotSite A6>
   decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6,
-                            CallSite site = CallSite::here()) {
+                            CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3),
                     std::forward<A4>(a4), std::forward<A5>(a5), std::forward<A6>(a6));
   }
   template <FirstWithoutSite<Call> A1 = First, class A2, class A3, class A4, class A5, class A6,
             NotSite A7>
   decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6, A7&& a7,
-                            CallSite site = CallSite::here()) {
+                            CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3),
                     std::forward<A4>(a4), std::forward<A5>(a5), std::forward<A6>(a6),
                     std::forward<A7>(a7));
@@ -262,7 +263,7 @@ class Verb {
   template <FirstWithoutSite<Call> A1 = First, class A2, class A3, class A4, class A5, class A6,
             class A7, NotSite A8>
   decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6, A7&& a7, A8&& a8,
-                            CallSite site = CallSite::here()) {
+                            CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3),
                     std::forward<A4>(a4), std::forward<A5>(a5), std::forward<A6>(a6),
                     std::forward<A7>(a7), std::forward<A8>(a8));
@@ -270,7 +271,7 @@ class Verb {
   template <FirstWithoutSite<Call> A1 = First, class A2, class A3, class A4, class A5, class A6,
             class A7, class A8, NotSite A9>
   decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6, A7&& a7, A8&& a8,
-                            A9&& a9, CallSite site = CallSite::here()) {
+                            A9&& a9, CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3),
                     std::forward<A4>(a4), std::forward<A5>(a5), std::forward<A6>(a6),
                     std::forward<A7>(a7), std::forward<A8>(a8), std::forward<A9>(a9));
@@ -278,7 +279,7 @@ class Verb {
   template <FirstWithoutSite<Call> A1 = First, class A2, class A3, class A4, class A5, class A6,
             class A7, class A8, class A9, NotSite A10>
   decltype(auto) operator()(A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6, A7&& a7, A8&& a8,
-                            A9&& a9, A10&& a10, CallSite site = CallSite::here()) {
+                            A9&& a9, A10&& a10, CallSite site = CallSite::here()) const {
     return Call::at(self_, site, std::forward<A1>(a1), std::forward<A2>(a2), std::forward<A3>(a3),
                     std::forward<A4>(a4), std::forward<A5>(a5), std::forward<A6>(a6),
                     std::forward<A7>(a7), std::forward<A8>(a8), std::forward<A9>(a9),

@@ -210,6 +210,14 @@ void combine_on_host(const KernelParameters& parameters, const LeafRef& to, cons
   run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});
 }
 
+// Whether `replica` is the present context of a replica, or the context of a group made by it.
+bool is_of(const CurrentContext& context, const ReplicaContext& replica) {
+  const ReplicaContext* const present = context.replica;
+  if (present == &replica) return true;
+  return present != nullptr && &present->merges() == &replica.merges().whole() &&
+         present->replica_id() == replica.replica_id();
+}
+
 }  // namespace
 
 ShownVariable VariableRecord::about() const {
@@ -234,7 +242,7 @@ bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
   MergePoint& merges = replica.merges();
   require_own_value(merges.core(), info, site);
   const CurrentContext* context = current_context();
-  if (context == nullptr ? !merges.is_default() : context->replica != &replica) {
+  if (context == nullptr ? !merges.is_default() : !is_of(*context, replica)) {
     const char* hint = "in a merge use the component that update hands over, or read()";
     if (context == nullptr) {
       hint = "outside of run use read(), or local_values() for each component";
