@@ -41,28 +41,32 @@ std::vector<AnyTensor> StrategyReductions::all_gather(std::span<const AnyTensor>
     total += count_of(given);
   }
   std::vector<AnyTensor> tables;
-  tables.reserve(static_cast<std::size_t>(own_.count()));
-  for (int i = 0; i < own_.count(); ++i) {
-    const Placement place{&devices_.backend(), devices_.index(own_.id(i))};
+  const bool is_of_group = is_group(present);
+  const Participants& receivers = is_of_group ? present : own_;
+  tables.reserve(static_cast<std::size_t>(receivers.count()));
+  for (int i = 0; i < receivers.count(); ++i) {
+    const Placement place{&devices_.backend(), devices_.index(receivers.id(i))};
     tables.push_back(AnyTensor::allocate(own.front().dtype(), Shape{total}, place));
   }
-  if (total == 0) return tables;
-  const bool is_collective = present.is_all() && have_equal_counts(own);
-  if (is_collective && devices_.communicator() != nullptr) {
-    gather_natively(own, tables);
-  } else {
-    for (AnyTensor& table : tables) table = gathered_by_copies(own, table.placement());
+  if (total > 0) {
+    const bool is_collective = (is_of_group || present.is_all()) && have_equal_counts(own);
+    ReplicaDevices& devices = joined_by(present);
+    if (is_collective && devices.communicator() != nullptr) {
+      gather_natively(devices, own, tables);
+    } else {
+      for (AnyTensor& table : tables) table = gathered_by_copies(own, table.placement());
+    }
   }
   return tables;
 }
 
-void StrategyReductions::gather_natively(std::span<const AnyTensor> parts,
+void StrategyReductions::gather_natively(ReplicaDevices& devices, std::span<const AnyTensor> parts,
                                          std::span<const AnyTensor> tables) {
   std::vector<CollectivePart> collective;
   collective.reserve(parts.size());
   std::vector<std::shared_ptr<StreamPoint>> ends;
-  for (int replica = 0; replica < devices_.size(); ++replica) {
-    Device& device = devices_.device(replica);
+  for (int replica = 0; replica < devices.size(); ++replica) {
+    Device& device = devices.device(replica);
     const auto place = static_cast<std::size_t>(replica);
     order_after(device.communication_stream(), device.compute_stream(), device);
     order_read(device.communication_stream(), parts[place].view());
@@ -70,7 +74,7 @@ void StrategyReductions::gather_natively(std::span<const AnyTensor> parts,
         {parts[place].view(), tables[place].view(), &device.communication_stream()});
     ends.push_back(std::make_shared<StreamPoint>(device));
   }
-  devices_.communicator()->all_gather(collective);
+  devices.communicator()->all_gather(collective);
   for (std::size_t place = 0; place < collective.size(); ++place) {
     ends[place]->set(*collective[place].stream);
     leave_write(collective[place].output, ends[place]);

@@ -228,7 +228,8 @@ void StrategyReductions::count_leaf(const LeafRef& leaf, std::size_t parts) {
 }
 
 // The elements of another process stay there: its parts have none. Or the host holds the elements
-// for this reduction. Tensors of one batch may differ.
+// for this reduction. Tensors of one batch may differ. An algorithm of the options was made to fit
+// the devices of all replicas, and hears of a group as of replicas that take part.
 void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
                                               std::span<const std::vector<LeafRef>> parts,
                                               std::span<const std::size_t> leaves,
@@ -254,9 +255,21 @@ void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
                             .order = order_,
                             .parts = collectives,
                             .members = parts.size(),
-                            .devices = &devices_});
+                            .devices = algorithm_ == nullptr ? &joined_by(present) : &devices_});
   };
   reduce_where_they_are(parts, leaves, present, reduce);
+}
+
+ReplicaDevices& StrategyReductions::joined_by(const Participants& present) {
+  if (!is_group(present) || present.is_all()) [[likely]] {
+    return devices_;
+  }
+  std::vector<int> indices;
+  for (int i = 0; i < present.count(); ++i) indices.push_back(devices_.index(present.id(i)));
+  const auto found = group_devices_.find(indices);
+  if (found != group_devices_.end()) return found->second;
+  ReplicaDevices made(devices_.backend(), indices);
+  return group_devices_.emplace(std::move(indices), std::move(made)).first->second;
 }
 
 void StrategyReductions::reduce_by_parts(ReduceOp op, std::span<const std::vector<LeafRef>> parts,

@@ -19,11 +19,13 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace belfry {
@@ -72,6 +74,13 @@ class StrategyReductions {
   /// algorithm is set.
   bool is_native() const { return algorithm_ == nullptr && !order_; }
 
+  /// Later reductions and gathers over exactly `members` go through a communicator of the members,
+  /// which is made once, and give non-members nothing; null: no group. Returns the group before.
+  /// `members` stays valid until the next call. An algorithm of the options keeps its own way.
+  const Participants* enter_group(const Participants* members) {
+    return std::exchange(group_, members);
+  }
+
   /// Sets the algorithm and the order of later reductions, as StrategyOptions says, and tells the
   /// log. Without an order: the order of the algorithm for tensors, replica order for host leaves.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a number that is no ReductionOrder, for an
@@ -96,10 +105,11 @@ class StrategyReductions {
   void count(std::span<const LeafRef> leaves, std::size_t parts);
 
   /// All elements of all parts, part after part in replica order, as a vector on the device of each
-  /// replica of this process. `parts[i]` belongs to the i-th replica of `present`; counts may
-  /// differ. Order: through the communicator if there is one, all replicas participate and all
-  /// counts are equal, ordered as in all_reduce; else by copies on compute streams. Throws:
-  /// DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
+  /// replica of this process, or of each member of the group. `parts[i]` belongs to the i-th
+  /// replica of `present`; counts may differ. Order: through the communicator if there is one, all
+  /// replicas participate and all counts are equal, ordered as in all_reduce; else by copies on
+  /// compute streams. Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a
+  /// default-constructed tensor.
   std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts, const Participants& present);
   /// Replaces the leaves of `parts.front()` by the reduction over all parts, in the order of
   /// `parts`, whatever the strategy's order. Any number of parts; all structures are equal. Tensors
@@ -131,9 +141,17 @@ class StrategyReductions {
   void reduce_where_they_are(std::span<const std::vector<LeafRef>> parts,
                              std::span<const std::size_t> leaves, const Participants& present,
                              Reduce reduce);
-  void gather_natively(std::span<const AnyTensor> parts, std::span<const AnyTensor> tables);
+  bool is_group(const Participants& present) const {
+    return group_ != nullptr && *group_ == present;
+  }
+  // The devices that a collective of `present` joins: those of all replicas, or of a group.
+  ReplicaDevices& joined_by(const Participants& present);
+  void gather_natively(ReplicaDevices& devices, std::span<const AnyTensor> parts,
+                       std::span<const AnyTensor> tables);
 
   ReplicaDevices devices_;
+  std::map<std::vector<int>, ReplicaDevices> group_devices_;  // By the devices of the members.
+  const Participants* group_ = nullptr;                       // While its merge is executed.
   Participants own_;
   NativeAllReduce native_;
   std::shared_ptr<CrossDeviceOps> algorithm_;  // Of the options, or of the links; null: native_.

@@ -34,6 +34,20 @@ std::vector<std::int64_t> extents_at(const std::vector<Shape>& shapes, int axis)
   return extents;
 }
 
+// A tensor for each replica of this process. A group gives its members tensors: as nobody uses the
+// tensor of another replica, the first serves.
+std::vector<AnyTensor> for_all_of(const GatherCall& call, std::vector<AnyTensor> joined) {
+  const Participants& own = call.core.own();
+  if (static_cast<int>(joined.size()) == own.count()) return joined;
+  std::vector<AnyTensor> all;
+  for (int i = 0; i < own.count(); ++i) {
+    const bool is_member = call.present.has(own.id(i));
+    const int table = is_member ? call.present.position(own.id(i)) : 0;
+    all.push_back(joined[static_cast<std::size_t>(table)]);
+  }
+  return all;
+}
+
 }  // namespace
 
 int gather_axis(const std::vector<Shape>& shapes, const GatherCall& call) {
@@ -81,7 +95,7 @@ std::vector<AnyTensor> all_gather_tensors(const GatherCall& call,
   for (AnyTensor& table : joined) {
     table = join(table, shapes.front(), number, extents_at(shapes, number), call.site);
   }
-  return joined;
+  return for_all_of(call, std::move(joined));
 }
 
 void require_same_axis(const PerReplica<int>& axes, CallSite site) {
