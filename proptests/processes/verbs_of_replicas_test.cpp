@@ -268,6 +268,44 @@ TEST(ReplicaVerbs, AllReduceOfTypesOfTheProgram) {
               Each(std::pair{12345, 6}));
 }
 
+// Three processes with replicas 0 and 1, 2, and 3 to 5.
+TEST(ReplicaVerbs, MeetInGroupsOfTheirProcess) {
+  testing::asserts("SEM-276");
+  std::vector<std::vector<int>> seen(3);
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const ReplicaGroups groups = strategy.groups({{0, 1}, {2}, {3, 5}, {4}});
+    const auto sums = strategy.run([&](ReplicaContext& replica) {
+      const auto group = replica.in(groups);
+      int sum = group.all_reduce(ReduceOp::kSum, replica.replica_id());
+      // Groups make different numbers of merges between those of all processes.
+      for (int round = 0; round < group.group(); ++round) {
+        const auto one = Tensor<float>::full({1}, 1);
+        sum += 10 * static_cast<int>(group.all_gather(one).to_host().size());
+      }
+      sum += 100 * group.merge_call(
+                       [](CrossReplicaContext& cross, const PerReplica<int>& ones) {
+                         return cross.reduce(ReduceOp::kSum, ones);
+                       },
+                       1);
+      return sum + 1000 * replica.all_reduce(ReduceOp::kSum, 1);
+    });
+    seen[static_cast<std::size_t>(host.group().rank())].assign(sums.begin(), sums.end());
+  });
+  // 6000, 100 for each member, 10 for each member and the number of the group, and the ids.
+  EXPECT_THAT(
+      seen, ElementsAre(std::vector{6201, 6201}, std::vector{6112}, std::vector{6248, 6134, 6248}));
+}
+
+TEST(ReplicaVerbs, RefuseGroupsOfSeveralProcesses) {
+  testing::asserts("SEM-276");
+  const auto texts = texts_on_hosts<UnsupportedError>([](auto& strategy, sim::Host&) {
+    const ReplicaGroups groups = strategy.groups({{0, 3}, {1, 2}, {4, 5}});
+    strategy.run(
+        [&](ReplicaContext& replica) { (void)replica.in(groups).all_reduce(ReduceOp::kSum, 1); });
+  });
+  EXPECT_THAT(texts, Each(HasSubstr("BF-080")));
+}
+
 TEST(ReplicaVerbs, RefuseARunInARun) {
   testing::asserts("SEM-156");
   const auto texts = texts_on_hosts<UnsupportedError>([](auto& strategy, sim::Host&) {

@@ -183,7 +183,7 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   /// Throws:
   /// - InvalidArgumentError (kInvalidArgument): groups of another number of replicas, or without
   ///   this replica;
-  /// - UnsupportedError (kUnsupported): a strategy over several processes.
+  /// - UnsupportedError (kUnsupported): a member of another process.
   GroupContext in(const ReplicaGroups& groups, CallSite site = CallSite::here()) const;
   /// The same for the replicas that differ from this replica along one axis of `mesh` (SEM-271).
   /// Throws: as `in`; InvalidArgumentError (kInvalidArgument) for the name of no axis.

@@ -67,6 +67,18 @@ FlightGroup& FlightRing::add(FlightGroup group) {
   return groups_.emplace_back(std::move(group));
 }
 
+FlightGroup& FlightRing::part(const FlightGroup& whole, const std::string& part,
+                              std::vector<int> own) {
+  const std::lock_guard lock(mutex_);
+  const std::string about = part + " of " + whole.about + " " + whole.name;
+  const auto is_made = [&](const FlightGroup& group) {
+    return group.about == about && group.own == own;
+  };
+  const auto found = std::ranges::find_if(groups_, is_made);
+  if (found != groups_.end()) return *found;
+  return add({.about = about, .carrier = whole.carrier, .own = std::move(own)});
+}
+
 // All processes make the groups of several processes in one order.
 void FlightRing::join(FlightGroup& group, int process, const std::vector<int>& first) {
   const std::lock_guard lock(mutex_);

@@ -15,6 +15,7 @@ enum class Breach : std::uint8_t {
   kNewAnswers,         ///< A clock, or a source of random numbers.
   kDeviceRace,         ///< Accesses to device memory without an order.
   kNestedRun,          ///< A run begun by a replica.
+  kGroup,              ///< A merge of a group of replicas.
   kProgramMemory,      ///< A buffer over memory of the program.
   kInnerExploration,   ///< The body is part of the body of an exploration.
   kUnwatchedProgram,   ///< A program without watched code.

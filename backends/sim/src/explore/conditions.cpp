@@ -125,6 +125,8 @@ Condition Judgement::device_bytes() {
     row.breaks(Breach::kNestedRun,
                "a replica began a run: orders are known for runs of callers and merges");
   }
+  row.breaks_by(Breach::kGroup, facts_.grouped,
+                ": orders its members alone, and orders are known for merges of all replicas");
   row.breaks_by(Breach::kProgramMemory, facts_.foreign, ": is memory of the program, too");
   return row.otherwise(count(facts_.work, "piece of work", "pieces of work"));
 }

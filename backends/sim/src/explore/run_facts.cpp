@@ -13,6 +13,10 @@ void note(RunFacts::First& first, const Observation& seen, std::string subject) 
   if (!seen.site.empty()) *first += ", " + to_string(seen.site);
 }
 
+bool is_of_group(const Operation& operation) {
+  return operation.kind == OperationKind::kMerge && operation.members != 0;
+}
+
 // The number of a buffer has its device above (Allocation::resource).
 std::int64_t device_of(const Footprint& whole) {
   return static_cast<std::int64_t>(whole.resource >> 40) - 1;
@@ -27,6 +31,7 @@ void RunFacts::add(const Observation& seen) {
       break;
     case Kind::kOperation:
       ++steps;
+      if (is_of_group(*seen.operation)) note(grouped, seen, std::string(seen.operation->name));
       break;
     case Kind::kAllocated:
       for (const Footprint& whole : seen.footprints) allocated[device_of(whole)] += whole.end;

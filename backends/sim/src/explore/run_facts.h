@@ -23,6 +23,7 @@ class RunFacts {
   First failed{};                  ///< Failed device work, or a wait that threw.
   First abandoned{};               ///< A replica that ended without unwinding.
   First foreign{};                 ///< Memory of the program, with unseen accesses.
+  First grouped{};                 ///< A merge of a group of replicas.
   std::uint64_t work = 0;          ///< Pieces of device work.
   std::uint64_t event_uses = 0;    ///< Records of events, and waits for events.
   std::uint64_t failed_reads = 0;  ///< Reads of the host that threw.

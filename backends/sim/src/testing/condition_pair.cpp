@@ -9,6 +9,7 @@ ConditionPair pair_of(Breach breach) {
   switch (breach) {
     case Breach::kDeviceRace:
     case Breach::kNestedRun:
+    case Breach::kGroup:
     case Breach::kProgramMemory:
     case Breach::kQuestion:
     case Breach::kEventRace:

@@ -62,6 +62,23 @@ double nested_run(Backend& backend, bool in_a_merge) {
   return value_of(*stream, view);
 }
 
+// The merge functions of two groups change a number, or one merge function of all replicas does.
+double two_groups(Backend& backend, bool in_groups) {
+  int order = 0;
+  (void)on_two(backend, [&](ReplicaContext& replica, int id) {
+    const auto note = [&](CrossReplicaContext&, const PerReplica<int>& ids) {
+      for (const int& one : ids) order = 10 * order + one + 1;
+    };
+    if (in_groups) {
+      replica.in(replica.strategy().groups({{0}, {1}})).merge_call(note, id);
+    } else {
+      replica.merge_call(note, id);
+    }
+    return 0;
+  });
+  return order;
+}
+
 // Memory of the program whose owner ends after the work of the device; or memory that the program
 // changes after a wait.
 double owned_memory(Backend& backend) {
@@ -177,6 +194,11 @@ ConditionPair device_pair_of(Breach breach) {
       return {.name = "NestedRun",
               .broken = [](Backend& backend) { return nested_run(backend, false); },
               .near = [](Backend& backend) { return nested_run(backend, true); }};
+    case Breach::kGroup:
+      return {.name = "Group",
+              .broken = [](Backend& backend) { return two_groups(backend, true); },
+              .near = [](Backend& backend) { return two_groups(backend, false); },
+              .single_outcome = "all replicas stand still while the groups merge, in one order"};
     case Breach::kProgramMemory:
       return {.name = "ProgramMemory", .broken = owned_memory, .near = memory_of_the_program};
     case Breach::kQuestion:

@@ -73,7 +73,9 @@ constexpr bool is_step(OperationKind kind) { return kind < OperationKind::kRunBe
 struct Operation {
   OperationKind kind = OperationKind::kStart;  ///< The kind of the step.
   bool failed = false;        ///< Work failed or was skipped after a failure, or a run failed.
-  std::uint16_t members = 0;  ///< Of kCollective: its members; 65535 also stands for more.
+  /// Of kCollective: its members; 65535 also stands for more. Of kMerge: the members of its group;
+  /// 0: all replicas.
+  std::uint16_t members = 0;
   AgentId agent{};            ///< The agent that takes the step.
   std::uint64_t subject = 0;  ///< As the kind says, else 0.
   /// For work on devices and kHostValue, a digest of the data; for steps of a replica and for the

@@ -107,6 +107,8 @@ class FlightRing {
   /// Makes the group one of several processes, with a rank for each replica.
   /// `first` has the lowest rank of each process, then the number of ranks.
   void join(FlightGroup& group, int process, const std::vector<int>& first);
+  /// The group of some ranks of `whole`, `part` in words; made at the first call.
+  FlightGroup& part(const FlightGroup& whole, const std::string& part, std::vector<int> own);
   void name(FlightGroup& group, std::uint64_t variable, const std::string& name);
 
   /// Adds an operation, which the ranks of this process enter.

@@ -116,8 +116,11 @@ class StrategyCore {
   Placement placement(int replica) { return {&backend_, device_of(replica)}; }
   Placement placement_on(int device) const { return {&backend_, device}; }
   /// The processes whose replicas meet in the rounds of this strategy: this process alone, or the
-  /// processes of a group.
-  RoundMembers& members() const { return *members_; }
+  /// processes of a group. In a merge of some replicas of this process, this process alone.
+  RoundMembers& members() const { return *acting_; }
+  RoundMembers& all_members() const { return *members_; }  ///< The same, in every merge.
+  /// Sets members() until the next call, and returns those before.
+  RoundMembers* set_acting(RoundMembers* members) { return std::exchange(acting_, members); }
   /// Joins the strategy to several processes (SEM-150). Context: before any other use.
   void join(std::unique_ptr<RoundMembers> members);
   /// `work()`. An exception is told to all members, in place of their next exchange.
@@ -235,6 +238,7 @@ class StrategyCore {
   Participants own_;
   int first_replica_ = 0;
   std::unique_ptr<RoundMembers> members_;
+  RoundMembers* acting_;
   StrategyReductions reductions_;
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;

@@ -26,12 +26,20 @@ namespace {
   throw InvalidArgumentError(std::move(report));
 }
 
+[[noreturn]] void refuse_processes(int replica, int other, CallSite site) {
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         "a group with replica " + std::to_string(replica) + " and replica " +
+                             std::to_string(other) + " of another process",
+                         "make groups of replicas of one process; verbs of all replicas meet those "
+                         "of all processes",
+                         site);
+}
+
 // The members of the replica's group in `groups` that are in the group of `outer`, too.
 detail::Participants members_of(const ReplicaContext& outer, const ReplicaGroups& groups,
                                 CallSite site) {
   const int replica = outer.replica_id();
   const int replicas = outer.num_replicas();
-  outer.merges().core().members().require_alone("a group of replicas", site);
   if (groups.num_replicas() != replicas) {
     refuse_replica(replica,
                    "groups of " + std::to_string(groups.num_replicas()) + " replicas in a run of " +
@@ -49,6 +57,9 @@ detail::Participants members_of(const ReplicaContext& outer, const ReplicaGroups
   if (const detail::Participants* const around = outer.merges().group()) {
     std::erase_if(ids, [&](int id) { return !around->has(id); });
   }
+  const detail::Participants& own = outer.merges().core().own();
+  const auto other = std::ranges::find_if_not(ids, [&](int id) { return own.has(id); });
+  if (other != ids.end()) refuse_processes(replica, *other, site);
   return {replicas, std::move(ids)};
 }
 

@@ -3,6 +3,8 @@
 
 #include "run/rounds/rendezvous.h"
 
+#include "belfry/detail/group_point.h"
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -177,7 +179,7 @@ std::string text_of(const MergeTag* tag) {
 }
 
 std::string name_of(const MergeRequest& request) {
-  return to_string(request.type->kind) + text_of(request.tag);
+  return to_string(request.type->kind) + text_of(request.tag) + group_text(request);
 }
 
 // Behind `T = `, in braces or brackets.

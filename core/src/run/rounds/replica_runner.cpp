@@ -33,8 +33,6 @@ const CurrentContext* context_on_carrier() {
   return static_cast<const CurrentContext*>(current.context);
 }
 
-bool has_arrived(const ReplicaState& replica) { return replica.status == Status::kArrived; }
-
 // The replica with the merge functions that run. If the wanted replica is absent, the first
 // participant.
 int functions_of(StrategyCore& core, const Participants& present) {
@@ -140,7 +138,7 @@ void ReplicaRunner::run(const RunOptions& options) {
   if (core().flights() != nullptr) flight_ = &flight.emplace(core(), states_, requests_);
   is_noted_ = max_steps_ != 0 || (flight_ != nullptr && flight_->has_others());
   try {
-    if (nested_) core().members().require_alone("a run inside a run", options.site);
+    if (nested_) core().all_members().require_alone("a run inside a run", options.site);
     const auto work = [&] { carry_out(options); };
     const auto culprit = [&] {
       const bool is_replica = blamed_ >= 0 && blamed_ < core().size();
@@ -271,7 +269,7 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
                       .value = ordinal_,
                       .site = site};
   try {
-    executor_.block_until(operation, gate_);
+    executor_.block_until(operation, request.group == nullptr ? gate_ : groups_.gate(core().size(), replica));
   } catch (...) {
     publish(own.status, Status::kRunning);
     throw;
@@ -282,94 +280,33 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   executor_.announce(operation);
 }
 
-Job::Settled ReplicaRunner::settle() noexcept {
-  // Usually all replicas have arrived: the test is faster than a count of each status.
-  if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
-  if (is_noted_) [[unlikely]]
-    enter_round();
-  if (!has_failed() && agree()) merge_round();
-  executor_.open(gate_);
-  return Settled::kResumed;
-}
-
-Job::Settled ReplicaRunner::settle_some() {
-  std::size_t arrived = 0;
-  std::size_t ended = 0;
-  std::size_t seeking = 0;
-  std::size_t absent = 0;
-  for (const ReplicaState& replica : states_) {
-    absent += replica.status == Status::kAbsent ? 1 : 0;
-    seeking += replica.status == Status::kSeeking ? 1 : 0;
-    arrived += has_arrived(replica) || replica.status == Status::kMaking ? 1 : 0;
-    ended += replica.status >= Status::kEnded ? 1 : 0;
-  }
-  if (ended + absent == states_.size()) {
-    finish();
-    announce_end_of_run();
-    return Settled::kFinished;
-  }
-  const bool is_making = states_.find(Status::kMaking) != nullptr;
-  if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
-  if (is_making || seeking > 0) {
-    is_making ? serve_maker() : serve_seekers();
-    return Settled::kResumed;
-  }
-  if (!has_failed()) {
-    if (ended == 0 && is_noted_) enter_round();
-    if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
-      fail_by(*thrower);
-    } else if (!has_failed() && agree()) {
-      ended == 0 ? merge_round() : fail_without_merge();
-    }
-  }
-  executor_.open(gate_);
-  return Settled::kResumed;
-}
-
-// All replicas have ended. In a failed run, only an exception that came out of a merge afterwards
-// is missing in the report.
-void ReplicaRunner::finish() {
-  if (has_failed()) return fail_by_hidden_exception();
-  if (const ReplicaState* const thrower = states_.find(Status::kThrew)) return fail_by(*thrower);
-  if (variables_.any()) fail_unless_variables_agree();
-  agree();
-}
-
-bool ReplicaRunner::agree() {
-  try {
-    const RunFacts own{
-        .states = states_, .requests = requests_, .present = present_, .cross = &cross_current_};
-    return core().members().agree(own, rounds_ + 1, site_);
-  } catch (...) {
-    fail_with_members(std::current_exception());
-    return false;
-  }
-}
-
-void ReplicaRunner::merge_round() {
+void ReplicaRunner::merge_round(const Participants& present) {
   if (variables_.any()) {
-    fail_unless_variables_agree();
+    fail_unless_variables_agree(present);
     if (has_failed()) return;
   }
-  if (!belong_together(requests_, present_)) [[unlikely]] {
-    return fail_with_mismatch();
+  if (!belong_together(requests_, present)) [[unlikely]] {
+    return fail_with_mismatch(present);
   }
   const std::uint64_t round = ++rounds_;
   core().statistics().merges += 1;
-  const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
+  const MergeRequest& first = *requests_[static_cast<std::size_t>(present.id(0))];
+  const bool is_group = first.group != nullptr;
   const char* const verb = to_string(first.type->kind);
   if (flight_ != nullptr) [[unlikely]]
-    flight_->start(first, verb);
+    flight_->start(first, verb, present);
   CurrentScope scope(cross_current_);
   const SiteScope site(first.site);
-  const std::string named = first.tag == nullptr ? std::string() : name_of(first);
+  const std::string named = first.tag == nullptr && !is_group ? std::string() : name_of(first);
   executor_.announce({.kind = OperationKind::kMerge,
+                      .members = static_cast<std::uint16_t>(is_group ? present.count() : 0),
                       .agent = {AgentId::Kind::kMerge, 0},
                       .subject = round,
                       .value = ordinal_,
                       .site = first.site,
                       .name = named.empty() ? std::string_view(verb) : named});
-  const auto work = [&] { first.type->execute(cross_, requests_.data(), present_, functions_); };
+  const int functions = present.has(functions_) ? functions_ : present.id(0);
+  const auto work = [&] { first.type->execute(cross_, requests_.data(), present, functions); };
   HookStep step(*this, Hook::kMerge, verb, first.site, first.tag, work);
   const auto hook = [&] { core().hooks().do_merge(step); };
   try {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -113,6 +114,24 @@ void run_with_members(RoundMembers& members, FunctionRef<void()> work,
 /// RoundMembers::listen.
 void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options);
 
+/// The gates at which replicas wait for their groups, one for each replica, so that members go on
+/// without the others. Made for the first merge of a group. Replicas may run side by side in
+/// `gate`.
+class GroupGates {
+ public:
+  /// Whether a replica of the run has met in a group. Context: while no replica goes on.
+  bool any() const { return gates_ != nullptr; }
+  Gate& gate(int replicas, int replica) {
+    std::call_once(made_,
+                   [&] { gates_ = std::make_unique<Gate[]>(static_cast<std::size_t>(replicas)); });
+    return gates_[static_cast<std::size_t>(replica)];
+  }
+
+ private:
+  std::once_flag made_;
+  std::unique_ptr<Gate[]> gates_;
+};
+
 /// A run: carries the replicas through rounds until all have ended. In each round every replica
 /// goes on until it arrives at a merge or ends. Then, on the thread that called `run`, the requests
 /// are matched and the merge is executed once (SEM-1 to SEM-9). Absent replicas have an empty body,
@@ -155,7 +174,13 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void announce_throw(int replica) noexcept;
   void announce_end_of_run() noexcept;
   void finish();
-  void merge_round();
+  // `present` are all replicas that take part, or the members of a group.
+  void merge_round(const Participants& present);
+  bool merge_ready_groups() noexcept;
+  bool merge_groups();
+  void merge_group(const Participants& members);
+  bool waits_in_group() const;
+  void open_all();
   void begin_phase();
   void seek(int replica, const VariableRequest& request);
   // The replica has `status` until `gate` is opened. Throws: as Executor::block_until, and in a run
@@ -172,14 +197,15 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   template <class Describe>
   void fail(const std::exception_ptr& thrown, const Describe& describe) noexcept;
   void fail_without_merge();
-  void fail_with_mismatch();
+  void fail_with_mismatch(const Participants& present);
+  void fail_in_groups();
   void fail_in_merge(const MergeRequest& first, const std::exception_ptr& thrown);
   void fail_by(const ReplicaState& thrower);
   void fail_by_hidden_exception();
   void fail_for_seekers();
   void fail_by_overflow(const std::exception_ptr& thrown);
   void fail_with_members(const std::exception_ptr& thrown);
-  void fail_unless_variables_agree();
+  void fail_unless_variables_agree(const Participants& present);
   void report_abandoned() noexcept;
   // Steps of the replicas: the run fails beyond the bound.
   void count_steps(std::uint64_t steps) noexcept;
@@ -205,6 +231,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   const int functions_;  // The replica whose merge functions run.
   Executor& executor_;
   Gate gate_;
+  GroupGates groups_;
   Gate seekers_;
   Gate maker_;
   const FunctionRef<std::shared_ptr<void>()>* make_ = nullptr;  // While a replica is kMaking.

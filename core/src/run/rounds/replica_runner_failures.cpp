@@ -6,6 +6,7 @@
 #include "belfry/detail/flight_ring.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
+#include "run/rounds/group_waits.h"
 #include "run/rounds/replica_runner.h"
 #include "run/rounds/run_flight.h"
 #include "run/rounds/run_report.h"
@@ -38,9 +39,16 @@ void ReplicaRunner::fail_without_merge() {
   fail(nullptr, merge_missing);
 }
 
-void ReplicaRunner::fail_with_mismatch() {
+void ReplicaRunner::fail_in_groups() {
   blamed_ = core().size();
-  fail(nullptr, [this](const RunFacts& run) { return merge_mismatch(run, rounds_ + 1); });
+  fail(nullptr, groups_wait);
+}
+
+void ReplicaRunner::fail_with_mismatch(const Participants& present) {
+  blamed_ = core().size();
+  fail(nullptr, [&](const RunFacts& run) {
+    return merge_mismatch({run.states, run.requests, present}, rounds_ + 1);
+  });
 }
 
 void ReplicaRunner::fail_in_merge(const MergeRequest& first, const std::exception_ptr& thrown) {
@@ -82,9 +90,9 @@ void ReplicaRunner::fail_with_members(const std::exception_ptr& thrown) {
   fail(thrown, [&](const RunFacts&) { return Failure{thrown, report_of(thrown)}; });
 }
 
-void ReplicaRunner::fail_unless_variables_agree() {
+void ReplicaRunner::fail_unless_variables_agree(const Participants& present) {
   try {
-    variables_.require_equal_counts(present_);
+    variables_.require_equal_counts(present);
   } catch (...) {
     const std::exception_ptr thrown = std::current_exception();
     fail(thrown, [&](const RunFacts&) { return variables_differ(thrown); });

@@ -57,7 +57,7 @@ void ReplicaRunner::serve_maker() {
   executor_.open(maker_);
   if (!has_failed()) return;
   executor_.open(seekers_);
-  executor_.open(gate_);
+  open_all();
 }
 
 void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& variable,
@@ -123,7 +123,7 @@ void ReplicaRunner::serve_seekers() {
     }
   }
   executor_.open(seekers_);
-  if (has_failed()) executor_.open(gate_);
+  if (has_failed()) open_all();
 }
 
 }  // namespace belfry::detail

@@ -4,8 +4,12 @@
 #include "run/rounds/run_flight.h"
 
 #include "belfry/detail/all_reduce_request.h"
+#include "belfry/detail/group_point.h"
 
 #include <cstddef>
+#include <new>
+#include <utility>
+#include <vector>
 
 namespace belfry::detail {
 namespace {
@@ -47,6 +51,22 @@ FlightValues RunFlight::values_of(const MergeRequest& request) {
   return values;
 }
 
+void RunFlight::begin_in_group(const MergeRequest& first, const char* verb,
+                               const Participants& present) noexcept {
+  in_groups_ = true;
+  FlightGroup* group = &group_;
+  try {
+    std::vector<int> ranks;
+    for (int i = 0; i < present.count(); ++i) {
+      ranks.push_back(group_.own[static_cast<std::size_t>(present.id(i))]);
+    }
+    group = &ring_.part(group_, text_of_group(*first.group), std::move(ranks));
+  } catch (const std::bad_alloc&) {  // An entry of all replicas is better than none.
+  }
+  ticket_ = ring_.begin(*group, verb, first.site);
+  if (first.type->kind != MergeKind::kMergeCall) ring_.set_values(ticket_, values_of(first));
+}
+
 // Requests lie on the stacks of replicas: only code of the run may read a request.
 void RunFlight::show(std::vector<FlightRank>& ranks) const {
   const CurrentContext* const context = current_context();
@@ -64,7 +84,8 @@ void RunFlight::show(std::vector<FlightRank>& ranks) const {
       const MergeRequest* const request =
           is_own ? requests_[static_cast<std::size_t>(states_.id_of(replica))] : nullptr;
       rank.in = is_own ? to_string(request->type->kind) : "a merge";
-      if (is_own && published(replica.merges) > begun_) rank.scheduled = values_of(*request);
+      if (is_own && !in_groups_ && published(replica.merges) > begun_)
+        rank.scheduled = values_of(*request);
     }
     ranks.push_back(rank);
   }

@@ -38,8 +38,12 @@ class RunFlight final : public FlightSource {
       ring_.set_values(ticket_, values_of(first));
   }
   /// The merge function follows.
-  void start(const MergeRequest& first, const char* verb) noexcept {
-    if (!has_others_) begin(first, verb);
+  void start(const MergeRequest& first, const char* verb, const Participants& present) noexcept {
+    if (first.group != nullptr) [[unlikely]] {
+      begin_in_group(first, verb, present);
+    } else if (!has_others_) {
+      begin(first, verb);
+    }
     ring_.set_state(ticket_, FlightState::kStarted);
   }
   void complete() noexcept { ring_.set_state(ticket_, FlightState::kCompleted); }
@@ -54,6 +58,8 @@ class RunFlight final : public FlightSource {
 
  private:
   static FlightValues values_of(const MergeRequest& request);
+  void begin_in_group(const MergeRequest& first, const char* verb,
+                      const Participants& present) noexcept;
 
   FlightRing& ring_;
   FlightGroup& group_;
@@ -63,6 +69,7 @@ class RunFlight final : public FlightSource {
   const bool has_others_;
   FlightTicket ticket_{};
   std::uint32_t begun_ = 0;  // Merges of this run.
+  bool in_groups_ = false;   // Whether a merge of a group has begun.
 };
 
 }  // namespace belfry::detail

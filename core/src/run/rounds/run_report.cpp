@@ -4,9 +4,11 @@
 #include "run/rounds/run_report.h"
 
 #include "belfry/backend/stall_watch.h"
+#include "belfry/detail/group_point.h"
 #include "belfry/detail/group_reports.h"
 #include "belfry/detail/merge_point.h"
 #include "run/rounds/exception_text.h"
+#include "run/rounds/group_waits.h"
 #include "run/rounds/rendezvous.h"
 #include "words/with_report.h"
 
@@ -25,7 +27,7 @@ std::string merges_text(std::uint32_t merges) {
 // `merge_call #3`, `all_reduce #3 "weight"`.
 std::string numbered_name(const MergeRequest& request, std::uint64_t merge) {
   return std::string(to_string(request.type->kind)) + " #" + std::to_string(merge) +
-         text_of(request.tag);
+         text_of(request.tag) + group_text(request);
 }
 
 // The end of a sentence about a merge. In a loop the places do not tell the
@@ -132,6 +134,12 @@ Failure thrown_by(const RunFacts& run, const ReplicaState& thrower,
 
 }  // namespace
 
+std::vector<ReplicaReport> reports_of(const RunFacts& run, const Participants& replicas) {
+  std::vector<ReplicaReport> reports = replica_reports(run);
+  std::erase_if(reports, [&](const ReplicaReport& one) { return !replicas.has(one.replica_id); });
+  return reports;
+}
+
 Failure merge_missing(const RunFacts& run) {
   ErrorReport report;
   report.code = ErrorCode::kMergeMissing;
@@ -146,7 +154,9 @@ Failure merge_missing(const RunFacts& run) {
 
 Failure merge_mismatch(const RunFacts& run, std::uint64_t round) {
   ErrorReport mismatch = describe_mismatch(run.requests, run.present);
-  mismatch.summary += numbered(round, nullptr);
+  const MergeRequest& first = *run.requests[static_cast<std::size_t>(run.present.id(0))];
+  mismatch.summary +=
+      first.group == nullptr ? numbered(round, nullptr) : " (" + text_of_group(*first.group) + ")";
   return failure_of<MergeMismatchError>(std::move(mismatch));
 }
 
@@ -155,7 +165,7 @@ Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest
   ErrorReport report = report_of(thrown);
   const bool ours = report.code != ErrorCode::kMergeThrew;
   if (report.replicas.empty()) {
-    report.replicas = replica_reports(run);
+    report.replicas = reports_of(run, members_of(first, run.present));
   } else if (first.type->kind != MergeKind::kMergeCall || first.tag != nullptr) {
     report.summary += numbered(round, first.tag);
   }

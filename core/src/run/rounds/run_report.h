@@ -39,6 +39,9 @@ struct Failure {
 /// A line for each replica of this process, or of the picture of all processes.
 std::vector<ReplicaReport> replica_reports(const RunFacts& run);
 
+/// The lines of `replicas`.
+std::vector<ReplicaReport> reports_of(const RunFacts& run, const Participants& replicas);
+
 /// Some replicas ended, and the rest wait in a merge.
 Failure merge_missing(const RunFacts& run);
 /// The requests of merge number `round` do not belong together.

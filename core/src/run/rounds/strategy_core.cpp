@@ -4,6 +4,7 @@
 #include "belfry/detail/strategy_core.h"
 
 #include "belfry/detail/flight_ring.h"
+#include "belfry/detail/group_point.h"
 #include "belfry/detail/make_variable.h"
 #include "run/contexts/inside_update.h"
 
@@ -36,6 +37,15 @@ namespace {
   report.summary = std::move(summary);
   report.expected = std::move(expected);
   throw StrategyError(std::move(report));
+}
+
+// The other replicas see variables, and have not agreed to the change.
+[[noreturn]] void throw_in_group(const char* what, const Participants& members, CallSite site) {
+  throw UnsupportedError(
+      ErrorCode::kUnsupported, std::string(what) + " in a merge of " + text_of_group(members),
+      "change variables in a merge of all replicas: return the value, and call merge_call or "
+      "assign with the context of the replica",
+      site);
 }
 
 [[noreturn]] void throw_other_strategy(const char* what, CallSite site) {
@@ -85,6 +95,7 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       devices_(std::move(devices)),
       own_(static_cast<int>(devices_.size())),
       members_(std::make_unique<RoundMembers>(static_cast<int>(devices_.size()))),
+      acting_(members_.get()),
       reductions_(backend, devices_),
       flights_(backend.run_settings().flights),
       notes_host_values_(backend.run_settings().records_host_values),
@@ -95,6 +106,7 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
 
 void StrategyCore::join(std::unique_ptr<RoundMembers> members) {
   members_ = std::move(members);
+  acting_ = members_.get();
   // No replica follows the last process with devices.
   first_replica_ = std::min(members_->first_replica(members_->rank()), members_->replicas() - 1);
   own_ = Participants(members_->table());
@@ -115,6 +127,9 @@ void StrategyCore::refuse_cross(const char* what, const CurrentContext& context,
 void StrategyCore::require_change(const char* what, CallSite site) {
   require_cross(what, site);
   if (is_inside_update(current_context())) throw_inside_update(what, site);
+  for (const CurrentContext* one = current_context(); one != nullptr; one = one->outer) {
+    if (one->group != nullptr) throw_in_group(what, *one->group, site);
+  }
 }
 
 VariablePlaces StrategyCore::place(Synchronization kind) const {

@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// SEM-270 to SEM-275: groups of replicas and meshes. The second implementation has a number for
+// each replica and the members of each group as they were drawn, and adds up in loops; of a mesh it
+// knows coordinates alone. Numbers are integers: sums are exact.
+#include "belfry/group_context.h"
+#include "belfry/replica_groups.h"
+#include "belfry/testing/asserts.h"
+#include "suites/property.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing::group_props {
+namespace {
+
+using Ids = std::vector<int>;
+using Row = std::vector<float>;
+using Rows = std::vector<Row>;  // By replica.
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+// Groups of some replicas, each with a number of rounds.
+struct Partition {
+  int replicas = 2;
+  std::vector<Ids> groups{};  // As drawn, members in any order.
+  Ids rounds{};               // By group.
+
+  // The members of the group, ascending.
+  Ids members(std::size_t group) const {
+    Ids sorted = groups[group];
+    std::ranges::sort(sorted);
+    return sorted;
+  }
+  std::optional<std::size_t> group_of(int id) const {
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      if (std::ranges::count(groups[group], id) > 0) return group;
+    }
+    return std::nullopt;
+  }
+};
+
+// Deals the replicas out to groups; some replicas may get none. At least one group.
+Partition drawn_partition(int replicas) {
+  Partition drawn{replicas, {}, {}};
+  Ids ids(at(replicas));
+  std::iota(ids.begin(), ids.end(), 0);
+  for (std::size_t i = ids.size() - 1; i > 0; --i) {
+    std::swap(ids[i], ids[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(i) + 1))]);
+  }
+  drawn.groups.resize(at(*rc::gen::inRange(1, replicas + 1)));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const bool is_first = i < drawn.groups.size();
+    const int group = is_first ? static_cast<int>(i)
+                               : *rc::gen::inRange(-1, static_cast<int>(drawn.groups.size()));
+    if (group >= 0) drawn.groups[at(group)].push_back(ids[i]);
+  }
+  for (std::size_t i = 0; i < drawn.groups.size(); ++i) {
+    drawn.rounds.push_back(*rc::gen::inRange(0, 4));
+  }
+  return drawn;
+}
+
+// The value with which a replica begins: a list of small integers.
+Row first_row(int id, std::uint64_t seed) {
+  return values_of<float>({Pattern::kSmallIntegers, seed}, id, 3);
+}
+
+Row sum_of(const Ids& members, const Rows& rows) {
+  Row sum(rows[at(members.front())].size(), 0);
+  for (const int id : members) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += rows[at(id)][i];
+  }
+  return sum;
+}
+
+// Keeps numbers small, so that all sums are exact.
+Row wrapped(Row row) {
+  for (float& x : row) x = static_cast<float>(static_cast<int>(x) % 1000);
+  return row;
+}
+
+// A round of a replica in a group. The three kinds take turns, in every group from another one on.
+Row round_of(const GroupContext& group, int round, Row row) {
+  switch ((round + group.group()) % 4) {
+    case 0:
+      return wrapped(group.all_reduce(ReduceOp::kSum, std::move(row)));
+    case 1:
+      return wrapped(group.all_reduce(ReduceOp::kSum, tensor_of(row)).to_host());
+    case 2: {
+      // Rows of the members, one after another: the last member's is at the end.
+      const Row all = group.all_gather(tensor_of(row)).to_host();
+      return {all[all.size() - 3], all[0], static_cast<float>(all.size())};
+    }
+    default:
+      return group.merge_call(
+          [](CrossReplicaContext&, const PerReplica<Row>& rows) {
+            // Each member gets the row of the member before.
+            detail::ReplicaArray<Row> shifted(rows.present().count());
+            for (int i = 0; i < rows.present().count(); ++i) {
+              shifted.emplace_back(*(rows.begin() + (i == 0 ? rows.present().count() : i) - 1));
+            }
+            return PerReplica<Row>(std::move(shifted), rows.present());
+          },
+          std::move(row));
+  }
+}
+
+// The same for all members.
+void round_of_all(const Ids& members, std::size_t group, int round, Rows& rows) {
+  const Rows before = rows;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Row& own = rows[at(members[i])];
+    switch ((round + static_cast<int>(group)) % 4) {
+      case 0:
+      case 1:
+        own = wrapped(sum_of(members, before));
+        break;
+      case 2:
+        own = {before[at(members.back())][0], before[at(members.front())][0],
+               3 * static_cast<float>(members.size())};
+        break;
+      default:
+        own = before[at(members[(i + members.size() - 1) % members.size()])];
+    }
+  }
+}
+
+class Groups : public Property {};
+
+TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
+  testing::asserts("SEM-270", "SEM-272", "SEM-273");
+  holds([this](std::uint16_t seed) {
+    const auto request = *backend_request(9);
+    const Partition drawn = drawn_partition(request.devices);
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const ReplicaGroups groups = strategy.groups(drawn.groups);
+    const auto got = strategy.run([&](ReplicaContext& replica) {
+      const int id = replica.replica_id();
+      Row row = first_row(id, seed);
+      if (const auto own = drawn.group_of(id)) {
+        const auto group = replica.in(groups);
+        RC_ASSERT(group.group() == static_cast<int>(*own));
+        const Ids members = drawn.members(*own);
+        RC_ASSERT(members[at(group.index())] == id);
+        RC_ASSERT(group.size() == static_cast<int>(members.size()));
+        for (int round = 0; round < drawn.rounds[*own]; ++round) {
+          row = round_of(group, round, std::move(row));
+        }
+      }
+      meet_with_a_tensor(replica);
+      return row;
+    });
+    Rows wanted;
+    for (int id = 0; id < drawn.replicas; ++id) wanted.push_back(first_row(id, seed));
+    for (std::size_t group = 0; group < drawn.groups.size(); ++group) {
+      for (int round = 0; round < drawn.rounds[group]; ++round) {
+        round_of_all(drawn.members(group), group, round, wanted);
+      }
+    }
+    for (int id = 0; id < drawn.replicas; ++id) RC_ASSERT(got[id] == wanted[at(id)]);
+  });
+}
+
+// Merge functions of one round follow one another by lowest member, in every schedule.
+TEST_F(Groups, MergeInOneOrder) {
+  testing::asserts("SEM-273");
+  holds([this] {
+    const auto request = *backend_request(9);
+    const Partition drawn = drawn_partition(request.devices);
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const ReplicaGroups groups = strategy.groups(drawn.groups);
+    Ids order;
+    strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      const auto own = drawn.group_of(replica.replica_id());
+      if (!own) return;
+      const auto group = replica.in(groups);
+      for (int round = 0; round < drawn.rounds[*own]; ++round) {
+        group.merge_call([&](CrossReplicaContext&,
+                             const PerReplica<int>& numbers) { order.push_back(*numbers.begin()); },
+                         group.group());
+      }
+    });
+    Ids wanted;
+    for (int round = 0; round < 4; ++round) {
+      for (int id = 0; id < drawn.replicas; ++id) {
+        const auto own = drawn.group_of(id);
+        if (own && drawn.members(*own).front() == id && drawn.rounds[*own] > round) {
+          wanted.push_back(static_cast<int>(*own));
+        }
+      }
+    }
+    RC_ASSERT(order == wanted);
+  });
+}
+
+// A member leaves its group after some rounds: the members are reported, and nobody else.
+TEST_F(Groups, ThatMissAMemberAreReportedAlone) {
+  testing::asserts("SEM-275");
+  holds([this] {
+    const auto request = *backend_request(9);
+    RC_PRE(request.devices >= 2);
+    Partition drawn = drawn_partition(request.devices);
+    const auto large =
+        std::ranges::find_if(drawn.groups, [](const Ids& ids) { return ids.size() > 1; });
+    RC_PRE(large != drawn.groups.end());
+    const auto broken = static_cast<std::size_t>(large - drawn.groups.begin());
+    const Ids members = drawn.members(broken);
+    const int gone = members[at(*rc::gen::inRange(0, static_cast<int>(members.size())))];
+    drawn.rounds[broken] = *rc::gen::inRange(1, 4);
+    const int stays = *rc::gen::inRange(0, drawn.rounds[broken]);
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const ReplicaGroups groups = strategy.groups(drawn.groups);
+    bool thrown = false;
+    try {
+      strategy.run([&](ReplicaContext& replica) {
+        meet_with_a_tensor(replica);
+        const auto own = drawn.group_of(replica.replica_id());
+        if (!own) return;
+        const int rounds = replica.replica_id() == gone ? stays : drawn.rounds[*own];
+        for (int round = 0; round < rounds; ++round) {
+          (void)replica.in(groups).all_reduce(ReduceOp::kSum, 1);
+        }
+      });
+    } catch (const MergeMismatchError& error) {
+      thrown = true;
+      RC_ASSERT(error.code() == ErrorCode::kMergeMissing);
+      Ids reported;
+      for (const ReplicaReport& one : error.report().replicas) reported.push_back(one.replica_id);
+      RC_ASSERT(reported == members);
+    }
+    RC_ASSERT(thrown);
+  });
+}
+
+// The sizes of a mesh for this many replicas: factors in any order, also of 1.
+std::vector<MeshAxis> drawn_axes(int replicas) {
+  std::vector<MeshAxis> axes;
+  int left = replicas;
+  while (left > 1 || axes.empty()) {
+    Ids factors;
+    for (int size = 1; size <= left; ++size) {
+      if (left % size == 0 && (size > 1 || axes.size() < 2)) factors.push_back(size);
+    }
+    const int size = factors[at(*rc::gen::inRange(0, static_cast<int>(factors.size())))];
+    axes.push_back({"axis " + std::to_string(axes.size()), size});
+    left /= size;
+  }
+  return axes;
+}
+
+// The coordinates of a replica, the last axis the fastest.
+Ids coordinates_of(int id, const std::vector<MeshAxis>& axes) {
+  Ids coordinates(axes.size(), 0);
+  for (int step = 0; step < id; ++step) {
+    std::size_t axis = axes.size();
+    while (++coordinates[axis - 1] == axes[axis - 1].size) coordinates[--axis] = 0;
+  }
+  return coordinates;
+}
+
+// The replicas with the coordinates of `id` on all axes but one.
+Ids line_of(int id, std::size_t axis, const std::vector<MeshAxis>& axes, int replicas) {
+  Ids line;
+  for (int other = 0; other < replicas; ++other) {
+    Ids here = coordinates_of(id, axes);
+    const Ids there = coordinates_of(other, axes);
+    here[axis] = there[axis];
+    if (here == there) line.push_back(other);
+  }
+  return line;
+}
+
+class Meshes : public Property {};
+
+// A program of verbs along drawn axes, and of merges of all replicas between.
+TEST_F(Meshes, MeetAlongTheirAxes) {
+  testing::asserts("SEM-271", "SEM-273");
+  holds([this](std::uint16_t seed) {
+    const auto request = *backend_request(9);
+    const int replicas = request.devices;
+    const std::vector<MeshAxis> axes = drawn_axes(replicas);
+    const int count = static_cast<int>(axes.size());
+    // Axis `count` stands for all replicas.
+    const auto steps = *rc::gen::container<Ids>(rc::gen::inRange(0, count + 1));
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const ReplicaMesh mesh = strategy.mesh(axes);
+    const auto got = strategy.run([&](ReplicaContext& replica) {
+      Row row = first_row(replica.replica_id(), seed);
+      const Ids own = coordinates_of(replica.replica_id(), axes);
+      for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+        RC_ASSERT(replica.along(mesh, axes[axis].name).index() == own[axis]);
+      }
+      for (const int step : steps) {
+        if (step == count) {
+          row = wrapped(replica.all_reduce(ReduceOp::kSum, tensor_of(row)).to_host());
+        } else {
+          row = round_of(replica.along(mesh, axes[at(step)].name), step, std::move(row));
+        }
+      }
+      meet_with_a_tensor(replica);
+      return row;
+    });
+    Rows rows;
+    for (int id = 0; id < replicas; ++id) rows.push_back(first_row(id, seed));
+    Ids everybody(at(replicas));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    for (const int step : steps) {
+      if (step == count) {
+        rows = Rows(rows.size(), wrapped(sum_of(everybody, rows)));
+        continue;
+      }
+      std::size_t number = 0;  // Of the line: lines are numbered by their lowest replicas.
+      for (int id = 0; id < replicas; ++id) {
+        const Ids line = line_of(id, at(step), axes, replicas);
+        if (line.front() == id) round_of_all(line, number++, step, rows);
+      }
+    }
+    for (int id = 0; id < replicas; ++id) RC_ASSERT(got[id] == rows[at(id)]);
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing::group_props
