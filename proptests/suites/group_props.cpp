@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // SEM-270 to SEM-275: groups of replicas and meshes. The second implementation has a number for
-// each replica and the members of each group as they were drawn, and adds up in loops; of a mesh it
-// knows coordinates alone. Numbers are integers: sums are exact.
+// each replica and the drawn members of each group, and adds up in loops; of a mesh the second
+// implementation has coordinates alone. Numbers are integers: sums are exact.
 #include "belfry/group_context.h"
 #include "belfry/replica_groups.h"
 #include "belfry/testing/asserts.h"
@@ -47,7 +47,7 @@ struct Partition {
   }
 };
 
-// Deals the replicas out to groups; some replicas may get none. At least one group.
+// Deals the replicas out to groups; some replicas may get no group.
 Partition drawn_partition(int replicas) {
   Partition drawn{replicas, {}, {}};
   Ids ids(at(replicas));
@@ -68,7 +68,7 @@ Partition drawn_partition(int replicas) {
   return drawn;
 }
 
-// The value with which a replica begins: a list of small integers.
+// The first value of a replica: a list of small integers.
 Row first_row(int id, std::uint64_t seed) {
   return values_of<float>({Pattern::kSmallIntegers, seed}, id, 3);
 }
@@ -81,13 +81,14 @@ Row sum_of(const Ids& members, const Rows& rows) {
   return sum;
 }
 
-// Keeps numbers small, so that all sums are exact.
+// Keeps numbers small: all sums are exact.
 Row wrapped(Row row) {
   for (float& x : row) x = static_cast<float>(static_cast<int>(x) % 1000);
   return row;
 }
 
-// A round of a replica in a group. The three kinds take turns, in every group from another one on.
+// A round of a replica in a group. The four kinds take turns, and groups begin with different
+// kinds.
 Row round_of(const GroupContext& group, int round, Row row) {
   switch ((round + group.group()) % 4) {
     case 0:
@@ -95,7 +96,7 @@ Row round_of(const GroupContext& group, int round, Row row) {
     case 1:
       return wrapped(group.all_reduce(ReduceOp::kSum, tensor_of(row)).to_host());
     case 2: {
-      // Rows of the members, one after another: the last member's is at the end.
+      // Rows of the members in ascending order: the last member's row is at the end.
       const Row all = group.all_gather(tensor_of(row)).to_host();
       return {all[all.size() - 3], all[0], static_cast<float>(all.size())};
     }
@@ -170,7 +171,7 @@ TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
   });
 }
 
-// Merge functions of one round follow one another by lowest member, in every schedule.
+// Merge functions of a round are called in the order of lowest members, in every schedule.
 TEST_F(Groups, MergeInOneOrder) {
   testing::asserts("SEM-273");
   holds([this] {
@@ -204,7 +205,7 @@ TEST_F(Groups, MergeInOneOrder) {
   });
 }
 
-// A member leaves its group after some rounds: the members are reported, and nobody else.
+// A member leaves a group after some rounds: the report has the members alone.
 TEST_F(Groups, ThatMissAMemberAreReportedAlone) {
   testing::asserts("SEM-275");
   holds([this] {
@@ -244,7 +245,7 @@ TEST_F(Groups, ThatMissAMemberAreReportedAlone) {
   });
 }
 
-// The sizes of a mesh for this many replicas: factors in any order, also of 1.
+// The sizes of a mesh for a number of replicas: factors in any order, also 1.
 std::vector<MeshAxis> drawn_axes(int replicas) {
   std::vector<MeshAxis> axes;
   int left = replicas;
@@ -270,7 +271,7 @@ Ids coordinates_of(int id, const std::vector<MeshAxis>& axes) {
   return coordinates;
 }
 
-// The replicas with the coordinates of `id` on all axes but one.
+// The replicas with the coordinates of `id` on all axes except `axis`.
 Ids line_of(int id, std::size_t axis, const std::vector<MeshAxis>& axes, int replicas) {
   Ids line;
   for (int other = 0; other < replicas; ++other) {

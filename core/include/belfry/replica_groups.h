@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <memory>
@@ -46,6 +47,9 @@ class ReplicaGroups {
   std::shared_ptr<const Table> table_;
 };
 
+/// `{{0, 2}, {1, 3}}`.
+std::string to_string(const ReplicaGroups& groups);
+
 /// An axis of a mesh of replicas: its name and its number of places.
 struct MeshAxis {
   std::string name{};  ///< For `ReplicaContext::along`.
@@ -53,6 +57,9 @@ struct MeshAxis {
 
   bool operator==(const MeshAxis&) const = default;
 };
+
+/// `data 2`.
+std::string to_string(const MeshAxis& axis);
 
 /// The replicas of a strategy in a mesh with named axes, the last axis the fastest:
 /// `Strategy::mesh`. The replicas that differ along one axis alone are a group:
@@ -76,5 +83,8 @@ class ReplicaMesh {
   std::shared_ptr<const std::vector<MeshAxis>> axes_;
   std::vector<ReplicaGroups> along_;  // By axis.
 };
+
+/// `data 2 x model 3`.
+std::string to_string(const ReplicaMesh& mesh);
 
 }  // namespace belfry

@@ -76,16 +76,13 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
   /// The cross-replica context for code between runs.
   CrossReplicaContext& cross_replica() { return cross_; }
 
-  /// Groups of replicas that meet without the others: `groups({{0, 2}, {1, 3}})`, a list of ids for
-  /// each group (SEM-270). A replica may be in no group.
-  /// Throws: InvalidArgumentError (kInvalidArgument): no group, an empty group, an id out of range,
-  /// or an id twice.
-  ReplicaGroups groups(std::vector<std::vector<int>> members,
-                       CallSite site = CallSite::here()) const;
-  /// The replicas as a mesh with named axes, the last axis the fastest: `mesh({{"data", 2},
-  /// {"model", 3}})` for 6 replicas (SEM-271).
+  /// Groups of replicas, a list of ids for each: `groups({{0, 2}, {1, 3}})` (SEM-270).
+  /// Throws: InvalidArgumentError (kInvalidArgument): no or an empty group, an invalid id, one
+  /// twice.
+  ReplicaGroups groups(std::vector<std::vector<int>> ids, CallSite site = CallSite::here()) const;
+  /// The replicas on axes, the last the fastest: `mesh({{"data", 2}, {"model", 3}})` (SEM-271).
   /// Throws: InvalidArgumentError (kInvalidArgument): no axis, a size below 1, a name twice, or
-  /// another number of replicas than the product of the sizes.
+  /// sizes for another number of replicas.
   ReplicaMesh mesh(std::vector<MeshAxis> axes, CallSite site = CallSite::here()) const;
 
   /// Makes the cross-replica context current until the end of a block: `const Scope scope =

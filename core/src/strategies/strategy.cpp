@@ -125,8 +125,8 @@ Placement Strategy::placement(int replica, CallSite site) {
   return core_.placement(replica);
 }
 
-ReplicaGroups Strategy::groups(std::vector<std::vector<int>> members, CallSite site) const {
-  return {num_replicas(), std::move(members), site};
+ReplicaGroups Strategy::groups(std::vector<std::vector<int>> ids, CallSite site) const {
+  return {num_replicas(), std::move(ids), site};
 }
 
 ReplicaMesh Strategy::mesh(std::vector<MeshAxis> axes, CallSite site) const {

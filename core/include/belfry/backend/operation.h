@@ -72,7 +72,7 @@ constexpr bool is_step(OperationKind kind) { return kind < OperationKind::kRunBe
 /// are for people and enter no hash.
 struct Operation {
   OperationKind kind = OperationKind::kStart;  ///< The kind of the step.
-  bool failed = false;        ///< Work failed or was skipped after a failure, or a run failed.
+  bool failed = false;  ///< Work failed or was skipped after a failure, or a run failed.
   /// Of kCollective: its members; 65535 also stands for more. Of kMerge: the members of its group;
   /// 0: all replicas.
   std::uint16_t members = 0;

@@ -35,7 +35,7 @@ namespace {
                          site);
 }
 
-// The members of the replica's group in `groups` that are in the group of `outer`, too.
+// The common members of the replica's group in `groups` and of the group of `outer`.
 detail::Participants members_of(const ReplicaContext& outer, const ReplicaGroups& groups,
                                 CallSite site) {
   const int replica = outer.replica_id();
@@ -65,7 +65,7 @@ detail::Participants members_of(const ReplicaContext& outer, const ReplicaGroups
 
 }  // namespace
 
-// The base refers to the point before the point exists, and uses it afterwards alone.
+// The base refers to the point before the point exists, and uses the point afterwards alone.
 GroupContext::GroupContext(const ReplicaContext& outer, const ReplicaGroups& groups, CallSite site)
     : ReplicaContext(point_, outer.replica_id()),
       point_(outer.merges(), members_of(outer, groups, site)),

@@ -66,6 +66,29 @@ ReplicaGroups groups_along(int replicas, int size, int stride, CallSite site) {
 
 }  // namespace
 
+std::string to_string(const ReplicaGroups& groups) {
+  std::string text = "{";
+  for (int group = 0; group < groups.size(); ++group) {
+    text += group == 0 ? "{" : ", {";
+    const std::vector<int>& members = groups.members(group);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + std::to_string(members[i]);
+    }
+    text += "}";
+  }
+  return text + "}";
+}
+
+std::string to_string(const MeshAxis& axis) { return axis.name + " " + std::to_string(axis.size); }
+
+std::string to_string(const ReplicaMesh& mesh) {
+  std::string text;
+  for (const MeshAxis& axis : mesh.axes()) {
+    text += (text.empty() ? "" : " x ") + to_string(axis);
+  }
+  return text;
+}
+
 ReplicaGroups::ReplicaGroups(int replicas, std::vector<std::vector<int>> members, CallSite site) {
   if (members.empty()) refuse("no group of replicas", kGroupHint, site);
   auto table = std::make_shared<Table>();

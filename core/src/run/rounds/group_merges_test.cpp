@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Merges of groups of replicas: who meets, in which order merges follow, and the reports of groups
-// that cannot meet. The strategy works after each failure.
+// Merges of groups of replicas: members, the order of merges, and the reports of groups without a
+// merge. The strategy works after each failure.
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
 #include "belfry/detail/participants.h"
@@ -37,7 +37,7 @@ constexpr CallSite kRight{"train.cc", 22};
 
 class GroupMerges : public ::testing::Test {
  protected:
-  // The text of the error of a run of `body`, after which all replicas and all groups still meet.
+  // The text of the error of a run of `body`. All replicas and all groups still meet afterwards.
   std::string text_of(const std::function<void(ReplicaContext&)>& body) {
     std::string text = error_of([&] { strategy_.run(body); });
     const auto sums = strategy_.run([&](ReplicaContext& replica) {
@@ -78,13 +78,15 @@ TEST_F(GroupMerges, MeshesAreChecked) {
   EXPECT_THAT(refused({{"a", 2}, {"b", 2}}), HasSubstr("a mesh of 2 x 2 for 6 replicas"));
   EXPECT_THAT(refused({{"a", 6}, {"b", 0}}), HasSubstr("axis \"b\" of a mesh has size 0"));
   EXPECT_THAT(refused({{"a", 2}, {"a", 3}}), HasSubstr("two axes of a mesh have the name \"a\""));
-  // A product that leaves 64 bits: 2^40 * 2^40.
+  // A product beyond 64 bits: 2^40 * 2^40.
   EXPECT_THAT(refused({{"a", 1 << 20}, {"b", 1 << 20}, {"c", 1 << 20}, {"d", 1 << 20}}),
               HasSubstr("for 6 replicas"));
   const ReplicaMesh mesh = strategy_.mesh({{"a", 2}, {"b", 3}});
   EXPECT_THAT(error_of([&] { (void)mesh.along("c", kLeft); }),
               AllOf(HasSubstr("BF-030"), HasSubstr("a mesh has no axis \"c\""),
                     HasSubstr("\"a\", \"b\""), HasSubstr("train.cc:11")));
+  EXPECT_EQ(to_string(mesh), "a 2 x b 3");
+  EXPECT_EQ(to_string(mesh.along("a")), "{{0, 3}, {1, 4}, {2, 5}}");
   EXPECT_EQ(mesh.along("b").members(1), (std::vector{3, 4, 5}));
   EXPECT_EQ(mesh.along("a").members(1), (std::vector{1, 4}));
 }
@@ -118,7 +120,7 @@ TEST_F(GroupMerges, AMergeFunctionHasTheMembersByReplicaId) {
   EXPECT_EQ(results[5], (std::vector{6, 6, 20, 50, 70}));
 }
 
-// Groups of one round go in the order of their lowest members, and a group with fewer merges is not
+// Groups of a round go in the order of lowest members, and a group with fewer merges is not
 // waited for.
 TEST_F(GroupMerges, GroupsHaveRoundsOfTheirOwnInOneOrder) {
   testing::asserts("SEM-273");
@@ -185,7 +187,7 @@ TEST_F(GroupMerges, AReplicaWithoutAGroupIsRefused) {
               HasSubstr("BF-030 groups of 2 replicas in a run of 6"));
 }
 
-// The group of the member that stays away is named, and no other group.
+// The report names the group of the missing member alone.
 TEST_F(GroupMerges, AMemberThatEndsIsReportedWithItsGroup) {
   testing::asserts("SEM-275");
   EXPECT_EQ(
@@ -205,7 +207,7 @@ TEST_F(GroupMerges, AMemberThatEndsIsReportedWithItsGroup) {
 TEST_F(GroupMerges, GroupsInOppositeOrderAreACircle) {
   testing::asserts("SEM-275");
   const ReplicaMesh mesh = strategy_.mesh({{"a", 2}, {"b", 3}});
-  // Replica 0 begins with its row, all others begin with their columns.
+  // Replica 0 begins with the row, the rest with the columns.
   const std::string text = text_of([&](ReplicaContext& replica) {
     const auto row = replica.along(mesh, "b");
     const auto column = replica.along(mesh, "a");
@@ -213,12 +215,11 @@ TEST_F(GroupMerges, GroupsInOppositeOrderAreACircle) {
     (void)column.all_reduce(ReduceOp::kSum, 1, kRight);
     if (replica.replica_id() != 0) (void)row.all_reduce(ReduceOp::kSum, 1, kLeft);
   });
-  // The columns of 1 and 2 meet. Then 0 waits for row 0, whose members have all come: row 0 merges,
-  // and 1 and 2 end. Nothing is wrong: 0 goes on to its column.
+  // The columns of 1 and 2 meet, then row 0, then the column of 0. No replica waits in vain.
   EXPECT_EQ(text, "nothing was thrown");
 
-  // Replica 3 begins with its row, too: 0 waits in its column for 3, 3 in its row for 4, and 4 in
-  // its column for 1, which waits in its row for 0.
+  // Replicas 1 and 3 begin with the row: 0 waits in a column for 3, 3 in a row for 4, 4 in a column
+  // for 1, and 1 in a row for 0.
   const std::string circle = text_of([&](ReplicaContext& replica) {
     const auto row = replica.along(mesh, "b");
     const auto column = replica.along(mesh, "a");
@@ -269,7 +270,7 @@ TEST_F(GroupMerges, DescriptionsThatDifferAreReported) {
                             "3, 3 waits for 0"),
                   HasSubstr("replica 0  train.cc:11  waits in all_reduce #1 of group {0, 3, 4}"),
                   HasSubstr("replica 3  train.cc:11  waits in all_reduce #1 of group {0, 3}")));
-  // Equal members are one group, whichever object has them.
+  // Equal members are the same group, in every object.
   EXPECT_EQ(text_of([&](ReplicaContext& replica) {
               const ReplicaGroups own = strategy_.groups({{5, 2}, {3, 0}, {4, 1}});
               (void)replica.in(replica.replica_id() < 3 ? own : pairs_)
@@ -346,7 +347,7 @@ TEST_F(GroupMerges, VariablesOfTheReplicaArePartOfItsGroupContext) {
   EXPECT_EQ(strategy_.read(seen), 6 * (4.0 + 1));
 }
 
-// Replica 0 makes the variable after a merge of its group, for which the others do not wait.
+// Replica 0 makes the variable after a merge of a group, and the rest of the replicas waits.
 TEST_F(GroupMerges, VariablesAreMadeBetweenMergesOfGroups) {
   testing::asserts("SEM-273");
   const auto values = strategy_.run([&](ReplicaContext& replica) {

@@ -31,8 +31,8 @@ Failure failure_of(ErrorReport report) {
   return {std::move(error), std::move(report)};
 }
 
-// The replicas of a chain: each waits for the next. `circle_at` is the position for which the last
-// one waits; -1: the last one does not wait.
+// A chain of replicas: each waits for the next. The last replica waits for the replica at position
+// `circle_at`; -1: the last replica does not wait.
 struct Chain {
   std::vector<int> replicas;
   std::ptrdiff_t circle_at = -1;
@@ -70,8 +70,8 @@ bool has(const MergeRequest& request, int replica) {
   return request.group == nullptr || request.group->has(replica);
 }
 
-// Two replicas at one line, and each has the other in its group: the groups are not those of two
-// axes, which share a single replica.
+// Two replicas at the same line are both in the groups of both. Groups of two axes would share a
+// single replica.
 bool describe_differently(const RunFacts& run, const std::vector<int>& circle) {
   if (circle.size() != 2) return false;
   const MergeRequest& first = *waits_in(run, circle[0]);

@@ -269,7 +269,8 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
                       .value = ordinal_,
                       .site = site};
   try {
-    executor_.block_until(operation, request.group == nullptr ? gate_ : groups_.gate(core().size(), replica));
+    executor_.block_until(operation,
+                          request.group == nullptr ? gate_ : groups_.gate(core().size(), replica));
   } catch (...) {
     publish(own.status, Status::kRunning);
     throw;

@@ -114,8 +114,8 @@ void run_with_members(RoundMembers& members, FunctionRef<void()> work,
 /// RoundMembers::listen.
 void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options);
 
-/// The gates at which replicas wait for their groups, one for each replica, so that members go on
-/// without the others. Made for the first merge of a group. Replicas may run side by side in
+/// A gate for each replica to wait for the members of a group: members go on without the rest of
+/// the replicas. Made for the first merge of a group. Replicas may run side by side in
 /// `gate`.
 class GroupGates {
  public:
@@ -174,7 +174,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void announce_throw(int replica) noexcept;
   void announce_end_of_run() noexcept;
   void finish();
-  // `present` are all replicas that take part, or the members of a group.
+  // `present` are all participants, or the members of a group.
   void merge_round(const Participants& present);
   bool merge_ready_groups() noexcept;
   bool merge_groups();

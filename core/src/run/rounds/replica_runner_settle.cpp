@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// No replica can go on: the merges that follow, of all replicas or of groups.
+// No replica can go on: the next merges, of all replicas or of groups.
 #include "run/rounds/group_waits.h"
 #include "run/rounds/replica_runner.h"
 #include "run/rounds/run_report.h"
@@ -19,7 +19,7 @@ using Status = ReplicaState::Status;
 
 bool has_arrived(const ReplicaState& replica) { return replica.status == Status::kArrived; }
 
-// The merge of a group: the members are the replicas of reductions and of the context, and this
+// The merge of a group: the members are the replicas of reductions and of the context, and the
 // process works alone.
 class GroupScope {
  public:
@@ -130,8 +130,8 @@ bool ReplicaRunner::waits_in_group() const {
   });
 }
 
-// Executes the merge of each group whose members have all arrived, the group with the lowest member
-// first, and lets these members go on. All replicas stand still meanwhile: the groups that merge do
+// Executes the merge of each group with all members present, the group with the lowest member
+// first, and lets the members go on. All replicas stand still meanwhile: the choice of groups does
 // not depend on the schedule. Returns whether some replicas go on.
 bool ReplicaRunner::merge_groups() {
   const RunFacts run{.states = states_, .requests = requests_, .present = present_};
