@@ -200,7 +200,7 @@ Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
       throw UnsupportedError(ErrorCode::kUnsupported, "this belfry was compiled without NVTX",
                              "build it where CUDA's toolkit is installed");
     }
-    sink = &parts_->nvtx.emplace(sink);
+    sink = parts_->shared->nvtx = &parts_->nvtx.emplace(sink);
   }
   if (own.trace != nullptr) {
     const detail::TraceHeader header{

@@ -68,7 +68,7 @@ void Clique::record(const detail::FlightGroup& group) {
 template <class Work>
 void Clique::carry_out(const Collective& collective, Counters::Verb& verb, std::uint64_t bytes,
                        Work&& work) {
-  const NvtxRange range(shared().options.nvtx, to_string(collective.kind), bytes,
+  const NvtxRange range(shared().nvtx, to_string(collective.kind), bytes,
                         collective.parts.size());
   verb.call(bytes);
   tell(collective.kind, collective.parts);

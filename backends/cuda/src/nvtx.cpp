@@ -4,6 +4,7 @@
 #include "nvtx.h"
 
 #include "nvtx_range.h"
+#include "nvtx_sink.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
@@ -65,11 +66,12 @@ void mark(const std::string& /*text*/) {}
 
 }  // namespace nvtx
 
-NvtxRange::NvtxRange(bool on, std::string_view verb, std::uint64_t bytes, std::size_t parts)
-    : on_(on) {
+NvtxRange::NvtxRange(NvtxSink* sink, std::string_view verb, std::uint64_t bytes, std::size_t parts)
+    : on_(sink != nullptr) {
   if (!on_) return;
+  const std::string merge = sink->merge();
   nvtx::push(std::string(verb) + " of " + std::to_string(bytes) + " bytes in " +
-             std::to_string(parts) + " parts");
+             std::to_string(parts) + " parts" + (merge.empty() ? "" : ", in ") + merge);
 }
 
 NvtxRange::~NvtxRange() {

@@ -8,11 +8,15 @@
 
 namespace belfry::cuda {
 
+class NvtxSink;
+
 /// A range of NVTX on the calling thread, from the constructor to the destructor.
 class NvtxRange {
  public:
-  /// A collective: `all_reduce of 48 bytes in 4 parts`. Off: no call.
-  NvtxRange(bool on, std::string_view verb, std::uint64_t bytes, std::size_t parts);
+  /// A collective: `all_reduce of 48 bytes in 4 parts`, and inside of a merge the name of the
+  /// merge:
+  /// `..., in merge_call "gradient bucket 0"`. A null sink: no call.
+  NvtxRange(NvtxSink* sink, std::string_view verb, std::uint64_t bytes, std::size_t parts);
   NvtxRange(const NvtxRange&) = delete;
   NvtxRange& operator=(const NvtxRange&) = delete;
   ~NvtxRange();

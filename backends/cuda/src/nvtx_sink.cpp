@@ -34,6 +34,11 @@ void NvtxSink::on_operation(const Operation& operation) {
   if (next_ != nullptr) next_->on_operation(operation);
 }
 
+std::string NvtxSink::merge() {
+  const std::lock_guard lock(mutex_);
+  return merges_.empty() ? std::string() : merges_.back().name;
+}
+
 void NvtxSink::show(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::kStart:
@@ -44,8 +49,8 @@ void NvtxSink::show(const Operation& operation) {
           {nvtx::begin(text_of(operation, replica_of(operation) + " at a merge")), false});
       break;
     case OperationKind::kMerge:
-      merges_.push_back(
-          {nvtx::begin(text_of(operation, "merge")), operation.value, operation.subject});
+      merges_.push_back({nvtx::begin(text_of(operation, "merge")), operation.value,
+                         operation.subject, std::string(operation.name)});
       break;
     case OperationKind::kResume:
       end_merge(operation);
@@ -57,6 +62,9 @@ void NvtxSink::show(const Operation& operation) {
     case OperationKind::kEnd:
     case OperationKind::kThrow:
       end_body(operation.agent);
+      break;
+    case OperationKind::kRunEnd:
+      if (operation.failed) end_merge(operation);
       break;
     case OperationKind::kVariableWrite:
       nvtx::mark(text_of(operation, "write"));
@@ -77,10 +85,12 @@ void NvtxSink::end_body(AgentId replica) {
   }
 }
 
-void NvtxSink::end_merge(const Operation& resume) {
+// A merge ends with the first replica that resumes; a merge that threw with the run.
+void NvtxSink::end_merge(const Operation& operation) {
   if (merges_.empty()) return;
   const Merge& last = merges_.back();
-  if (last.run != resume.value || last.round != resume.subject) return;
+  const bool is_over = operation.kind == OperationKind::kRunEnd || last.round == operation.subject;
+  if (last.run != operation.value || !is_over) return;
   nvtx::end(last.number);
   merges_.pop_back();
 }

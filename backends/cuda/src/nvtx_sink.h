@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace belfry::cuda {
@@ -20,6 +21,9 @@ class NvtxSink final : public OperationSink {
   explicit NvtxSink(OperationSink* next) : next_(next) {}
   void on_operation(const Operation& operation) override;
 
+  /// The verb and the name of the innermost merge that runs; empty outside of merges.
+  std::string merge();
+
  private:
   struct Range {
     std::uint64_t number = 0;
@@ -29,11 +33,12 @@ class NvtxSink final : public OperationSink {
     std::uint64_t number = 0;
     std::uint64_t run = 0;
     std::uint64_t round = 0;
+    std::string name{};
   };
 
   void show(const Operation& operation);
   void end_body(AgentId replica);
-  void end_merge(const Operation& resume);
+  void end_merge(const Operation& operation);
 
   std::mutex mutex_;
   std::map<AgentId, std::vector<Range>> open_;  // of each replica; runs nest

@@ -12,6 +12,7 @@
 
 #include "belfry/belfry.h"
 #include "belfry/cuda/backend.h"
+#include "belfry/gradient_buckets.h"
 #include "belfry/sim/driver.h"
 #include "belfry/tensor_ops.h"
 #include "support_test.h"
@@ -21,6 +22,7 @@
 
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -110,8 +112,35 @@ TEST(NvtxRanges, ShowReplicasMergesAndCollectives) {
               ElementsAre("replica 0", "replica 0 at a merge, " + place, "replica 1",
                           "replica 1 at a merge, " + place, "merge: all_reduce, " + place));
   EXPECT_THAT(seen().open, IsEmpty()) << "every range has ended";
-  EXPECT_THAT(seen().pushed, ElementsAre("all_reduce of 16 bytes in 2 parts"));
+  EXPECT_THAT(seen().pushed, ElementsAre("all_reduce of 16 bytes in 2 parts, in all_reduce"));
   EXPECT_EQ(seen().popped, 1U);
+}
+// Gradients of 8 and 4 bytes in buckets of 8 bytes.
+TEST(NvtxRanges, NameTheBucketOfACollective) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend{{.carrier = Carrier::kFiber, .warm_up = false, .nvtx = true}};
+  MirroredStrategy strategy{backend};
+  GradientBuckets buckets(strategy, {"head", "stem"}, {.bytes = 8});
+  seen().pushed.clear();
+  strategy.run([&](ReplicaContext& replica) {
+    buckets.add(replica, "stem", Tensor<float>::full({2}, 1.0F));
+    buckets.add(replica, "head", Tensor<float>::full({1}, 1.0F));
+    buckets.finish(replica, [](CrossReplicaContext&, const TensorValues&) {});
+  });
+  EXPECT_THAT(seen().pushed,
+              ElementsAre("all_reduce of 16 bytes in 2 parts, in merge_call \"gradient bucket 0\"",
+                          "all_reduce of 8 bytes in 2 parts, in merge_call \"gradient bucket 1\""));
+}
+
+// No replica resumes from the merge.
+TEST(NvtxRanges, EndWithARunWhoseMergeThrew) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend{{.carrier = Carrier::kFiber, .warm_up = false, .nvtx = true}};
+  MirroredStrategy strategy{backend};
+  const auto fail = [](CrossReplicaContext&) { throw std::runtime_error("no"); };
+  EXPECT_THROW(strategy.run([&](ReplicaContext& replica) { replica.merge_call(fail); }),
+               std::runtime_error);
+  EXPECT_THAT(seen().open, IsEmpty());
 }
 #else
 TEST(NvtxRanges, AreRefusedWithoutTheHeader) {

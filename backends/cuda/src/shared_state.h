@@ -40,6 +40,7 @@ class Counters {
   Statistics snapshot() const;
 };
 
+class NvtxSink;
 class PeerWork;
 class Stream;
 class WorkTrace;
@@ -88,6 +89,7 @@ struct SharedState {
   // Shared with users' kernels in flight.
   std::shared_ptr<KernelFailures> kernel_failures = std::make_shared<KernelFailures>();
   const WorkTrace* work_trace = nullptr;  // Of the Backend; usually null.
+  NvtxSink* nvtx = nullptr;               // The same.
 };
 
 }  // namespace belfry::cuda
