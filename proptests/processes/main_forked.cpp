@@ -9,6 +9,7 @@
 #include "processes/forked_processes.h"
 #include "processes/group_kind.h"
 #include "processes/own_host.h"
+#include "suites/recorded_cases.h"
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,7 @@ int run_tests(ProcessGroup& group, int argc, char** argv) {
   own_group = &group;
   name_own_host(group.rank());
   ::testing::InitGoogleTest(&argc, argv);
+  ::testing::AddGlobalTestEnvironment(new RecordedCases([] { return cases_over_processes; }));
   if (before_tests != nullptr) before_tests();
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   if (group.rank() != 0) {

@@ -4,6 +4,7 @@
 #include "suites/property.h"
 
 #include "belfry/testing/described.h"
+#include "suites/recorded_cases.h"
 
 #include <rapidcheck/gtest.h>
 
@@ -13,6 +14,15 @@
 #include <utility>
 
 namespace belfry::testing {
+namespace {
+
+// Programs with places of cases have numbers of their own.
+[[maybe_unused]] ::testing::Environment* const kCases =
+    ::testing::AddGlobalTestEnvironment(new RecordedCases([] {
+      return case_places == nullptr ? rc::detail::configuration().testParams.maxSuccess : 0;
+    }));
+
+}  // namespace
 
 void Property::check(const std::function<void()>& property) {
   if (case_places == nullptr) {

@@ -6,8 +6,9 @@
 usage: check.py [--root FOLDER] [--write] [NAME ...]
 
 --write brings the tree up to date instead, where a check can: `docs` puts the text of sources and
-expected outputs into the pages that show them, `prose` makes the present shares the limits. Read
-the diff. Exit status: 0 ok, 1 errors, 77 a check was skipped for want of a tool.
+expected outputs into the pages that show them, `prose` makes the present shares the limits,
+`suites` gives each suite a row in the table of runs. Read the diff. Exit status: 0 ok, 1 errors,
+77 a check was skipped for want of a tool.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import check_files
 import check_layers
 import check_prints
 import check_prose
+import check_suites
 import check_tables
 import check_words
 import tree
@@ -41,8 +43,9 @@ CHECKS = {
     "prints": check_prints.check,
     "processes": check_tables.check_processes,
     "prose": check_prose.check,
+    "suites": check_suites.check,
 }
-WRITERS = {"docs": check_docs.write, "prose": check_prose.write}
+WRITERS = {"docs": check_docs.write, "prose": check_prose.write, "suites": check_suites.write}
 
 
 def run(name, files):

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants faults in a small tree, and compares the errors of each check with those expected."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -14,9 +15,11 @@ import asserted_rules
 import check
 import check_docs
 import check_prose
+import check_suites
 import conformance
 import page
 import planted_faults
+import suite_runs
 import tree
 
 LICENCE = ("// SPDX-FileCopyrightText: The belfry authors\n"
@@ -44,6 +47,12 @@ PATCH = ("The sum is wrong.\nTest: run_test A.B\n--- a/core/src/run/run.cpp\n"
 MOVED = ("| old | new | since |\n|---|---|---|\n"
          "| `belfry/ran.h` of `belfry::core` | `belfry/run.h` | 2026-01-02 |\n"
          "| `Checkpoint::pick(int)`, `BELFRY_X=ON` | `Choice`, `belfry/error.h` | 2026-01-01 |\n")
+SUITE = "proptests/suites/a_props.cpp"
+SUITES_PAGE = (f"{check_suites.HEAD}\n|---|---|---|---|---|---|\n"
+               "| commit | | 1a2b | not run | not run | not run |\n"
+               "| date | | 2026-01-02 | not run | not run | not run |\n"
+               "| cases | | 30 | not run | not run | not run |\n"
+               "| `suites/a_props` | 2 | 2 of 3 | not run | not run | not run |\n")
 RUN = LICENCE + "// SEM-1, INV-1, BF-007\nint a = int(ErrorCode::kBad);\n  return sum;\n"
 
 # Every check accepts this tree.
@@ -83,6 +92,8 @@ SOUND = {
     "docs/tf_mapping.md": MAPPED,
     "docs/processes.md": VERBS,
     "docs/changes.md": MOVED,
+    SUITE: LICENCE + "TEST(A, One) {}\nTYPED_TEST(A, Each) {}\n",
+    "docs/suites.md": SUITES_PAGE,
     "docs/conformance.md": "| row | outcome | why |\n|---|---|---|\n| A-01 | tested | x |\n"
         "| A-02 | overridden | y |\n| A-03 | overridden | z |\n| B-01 | overridden | z |\n",
     "docs/decisions/0001-a.md": "| rows | why |\n|---|---|\n| A-02 to A-03, B-01 | so |\n",
@@ -316,11 +327,22 @@ MUTANTS = [
     ({"core/src/run/run.cpp": 2 * RUN}, ["wrong_sum.patch: found 2 times"]),
 ]
 
+SUITE_ROWS = [
+    ({SUITE: LICENCE + "TEST(A, One) {}\n"}, ["`suites/a_props` has 1 tests"]),
+    ({"proptests/strategies/b_test.cpp": "TEST(B, One) {}\n"}, ["no row `strategies/b_test`"]),
+    ({SUITE: LICENCE}, ["no suite is called `suites/a_props`"]),
+    ({"docs/suites.md": SUITES_PAGE.replace("| cases | | 30 | not run | not run | not run |\n",
+                                            "")}, ["no row cases"]),
+    *(({"docs/suites.md": SUITES_PAGE.replace(*plant)}, [wanted]) for plant, wanted in (
+        (("| 2 of 3 | not run", "| 2 of 3 | 2"), "'2' is no result of driver at a commit"),
+        (("2 of 3", "passed"), "'passed' is no result of simulator"))),
+]
+
 PLANTS = {"changes": CHANGES, "layers": LAYERS, "sizes": SIZES, "files": FILES, "words": WORDS,
           "docs": DOCS,
           "determinism": DETERMINISM, "citations": CITATIONS, "mapping": MAPPING,
           "processes": PROCESSES, "overridden": OVERRIDDEN, "prints": PRINTS, "prose": PROSE,
-          "mutants": MUTANTS}
+          "mutants": MUTANTS, "suites": SUITE_ROWS}
 
 
 class Planted(tree.Tree):
@@ -394,6 +416,43 @@ class Writers(unittest.TestCase):
                 self.assertEqual(check.run(name, files).errors, [])
             self.assertEqual(files.text("docs/page.md"),
                              texts["docs/page.md"].replace("b;", "a = 1;"))
+
+
+class SuiteRuns(unittest.TestCase):
+    def report(self, folder, name, cases, **results):
+        tests = [{"name": test, "file": f"/there/{SUITE}", "status": "RUN", **result}
+                 for test, result in results.items()]
+        path = pathlib.Path(folder, name)
+        path.write_text(json.dumps({"timestamp": "2026-03-04T05:06:07Z", "cases": cases,
+                                    "testsuites": [{"name": "A", "testsuite": tests}]}))
+        return path
+
+    def test_a_column_has_the_tests_that_passed_in_every_report(self):
+        passed, failed = {"result": "COMPLETED"}, {"result": "COMPLETED", "failures": [{}]}
+        column = suite_runs.Column()
+        with tempfile.TemporaryDirectory() as folder:
+            column.add(self.report(folder, "a.json", "30", One=passed, Two=passed, Three=passed))
+            column.add(self.report(folder, "b.json", "5", One=passed, Two=failed,
+                                   Four={"result": "SKIPPED"}, Five={"status": "NOTRUN"}))
+        self.assertEqual(column.cell("`suites/a_props`"), "2 of 4")
+        self.assertEqual(column.cell("`suites/b_props`"), "not run")
+        self.assertEqual(column.facts("1a2b"),
+                         {"commit": "1a2b", "date": "2026-03-04", "cases": "5 to 30"})
+
+    def test_other_columns_stay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in (SUITE, "docs/suites.md"):
+                pathlib.Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+                pathlib.Path(folder, name).write_text(SOUND[name])
+            report = self.report(folder, "a.json", "7", One={"result": "COMPLETED"})
+            subprocess.run([sys.executable, suite_runs.__file__, "--root", folder, "--commit",
+                            "3c4d", "one GPU", report], check=True)
+            files = tree.Tree(folder)
+            self.assertEqual(check.run("suites", files).errors, [])
+            self.assertEqual(check_suites.read(files)["`suites/a_props`"][1],
+                             ["2", "2 of 3", "not run", "1", "not run"])
+            self.assertEqual(check_suites.read(files)["commit"][1][1:],
+                             ["1a2b", "not run", "3c4d", "not run"])
 
 
 class Pages(unittest.TestCase):
