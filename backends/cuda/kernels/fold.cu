@@ -14,6 +14,7 @@ template <class C>
 __device__ C fold_step(FoldOp op, C folded, C x) {
   if constexpr (!std::is_same_v<C, bool>) {
     if (op == FoldOp::kSum) return element::apply<FoldOp::kSum>(folded, x);
+    if (op == FoldOp::kProduct) return element::apply<FoldOp::kProduct>(folded, x);
   }
   return op == FoldOp::kMaximum ? element::apply<FoldOp::kMaximum>(folded, x)
                                 : element::apply<FoldOp::kMinimum>(folded, x);
@@ -22,6 +23,7 @@ __device__ C fold_step(FoldOp op, C folded, C x) {
 template <class C>
 __device__ C fold_nothing(FoldOp op) {
   if (op == FoldOp::kSum) return element::fold_of_nothing<FoldOp::kSum, C>();
+  if (op == FoldOp::kProduct) return element::fold_of_nothing<FoldOp::kProduct, C>();
   return op == FoldOp::kMaximum ? element::fold_of_nothing<FoldOp::kMaximum, C>()
                                 : element::fold_of_nothing<FoldOp::kMinimum, C>();
 }

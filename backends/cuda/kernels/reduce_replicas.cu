@@ -15,11 +15,14 @@
 namespace belfry::cuda::kernels {
 namespace {
 
-/// The type of the additions: floats of 32 and 64 bits, 16-bit floats widened, integers as unsigned
-/// integers that wrap.
+/// The type of the steps: floats of 32 and 64 bits, 16-bit floats widened; integers are kept for
+/// extremes, and else unsigned, so that they wrap.
 template <class T>
-using Sum = std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
-                               std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
+using Sum = std::conditional_t<
+    element::kIsFloating<T>, element::Compute<T>,
+    std::conditional_t<sizeof(T) == 8,
+                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
 
 // A GPU widens and rounds a Float16 in a single instruction each; belfry/dtype.h needs many. The
 // bits are the same except for the bits of a NaN, which `Finish` sets.
@@ -92,28 +95,38 @@ struct Finish {
   Sum<T> inverse = 0;
 };
 
-template <class T, int kMost>
+template <FoldOp op, class T>
+__device__ Sum<T> combine(Sum<T> left, Sum<T> right) {
+  if constexpr (op == FoldOp::kSum) return left + right;
+  return element::apply<op>(left, right);
+}
+
+template <FoldOp op, class T, int kMost>
 __device__ Sum<T> fold_in_order(const Members<kMost>& members, std::size_t i) {
   Sum<T> sum = members.template input<T>(0, i);
-  for (int k = 1; k < members.num_inputs; ++k) sum += members.template input<T>(k, i);
+  for (int k = 1; k < members.num_inputs; ++k) {
+    sum = combine<op, T>(sum, members.template input<T>(k, i));
+  }
   return sum;
 }
 
 // Neighbours are added up, then neighbouring sums, ...: a binary counter of partial sums.
-template <class T, int kMost>
+template <FoldOp op, class T, int kMost>
 __device__ Sum<T> fold_as_tree(const Members<kMost>& members, std::size_t i) {
   Sum<T> partial[kTreeDepth];
   int held = 0;
   for (int k = 0; k < members.num_inputs; ++k) {
     Sum<T> sum = members.template input<T>(k, i);
-    for (int bits = k; (bits & 1) != 0; bits >>= 1) sum = partial[--held] + sum;
+    for (int bits = k; (bits & 1) != 0; bits >>= 1) sum = combine<op, T>(partial[--held], sum);
     partial[held++] = sum;
   }
-  for (; held > 1; --held) partial[held - 2] += partial[held - 1];
+  for (; held > 1; --held) {
+    partial[held - 2] = combine<op, T>(partial[held - 2], partial[held - 1]);
+  }
   return partial[0];
 }
 
-template <class T, int kMost>
+template <FoldOp op, class T, int kMost>
 __device__ Sum<T> fold_as_ring(const Members<kMost>& members, std::size_t i) {
   const auto inputs = static_cast<std::size_t>(members.num_inputs);
   const std::size_t chunk = (members.count + inputs - 1) / inputs;
@@ -121,29 +134,29 @@ __device__ Sum<T> fold_as_ring(const Members<kMost>& members, std::size_t i) {
   Sum<T> sum = members.template input<T>(k, i);
   for (int step = 1; step < members.num_inputs; ++step) {
     k = k + 1 == members.num_inputs ? 0 : k + 1;
-    sum += members.template input<T>(k, i);
+    sum = combine<op, T>(sum, members.template input<T>(k, i));
   }
   return sum;
 }
 
-template <class T, int kMost>
+template <FoldOp op, class T, int kMost>
 __device__ void reduce_element(const Members<kMost>& members, std::size_t i) {
   Sum<T> sum;
   if (members.order == ReductionOrder::kTree) {
-    sum = fold_as_tree<T>(members, i);
+    sum = fold_as_tree<op, T>(members, i);
   } else if (members.order == ReductionOrder::kRing) {
-    sum = fold_as_ring<T>(members, i);
+    sum = fold_as_ring<op, T>(members, i);
   } else {
-    sum = fold_in_order<T>(members, i);
+    sum = fold_in_order<op, T>(members, i);
   }
   const T result = Finish<T>(members)(sum);
   for (int k = 0; k < members.num_outputs; ++k) static_cast<T*>(members.outputs[k])[i] = result;
 }
 
-template <class T, int kMost>
+template <FoldOp op, class T, int kMost>
 __global__ void reduce_elements(const __grid_constant__ Members<kMost> members) {
   for (std::size_t i = place_in_grid(); i < members.count; i += threads_in_grid()) {
-    reduce_element<T>(members, i);
+    reduce_element<op, T>(members, i);
   }
 }
 
@@ -161,7 +174,7 @@ __device__ Pack<T> load_pack(const void* from, std::size_t pack) {
 
 // The usual case: replica order and aligned operands. Elements after the last whole pack are
 // reduced one by one.
-template <class T, int kMost>
+template <FoldOp op, class T, int kMost>
 __global__ void reduce_packs(const __grid_constant__ Members<kMost> members) {
   constexpr int kSize = Pack<T>::kSize;
   const std::size_t packs = members.count / kSize;
@@ -173,7 +186,7 @@ __global__ void reduce_packs(const __grid_constant__ Members<kMost> members) {
 #pragma unroll 4
     for (int k = 1; k < members.num_inputs; ++k) {
       pack = load_pack<T>(members.inputs[k], i);
-      for (int e = 0; e < kSize; ++e) sum[e] += widen(pack.elements[e]);
+      for (int e = 0; e < kSize; ++e) sum[e] = combine<op, T>(sum[e], widen(pack.elements[e]));
     }
     for (int e = 0; e < kSize; ++e) pack.elements[e] = finish(sum[e]);
     for (int k = 0; k < members.num_outputs; ++k) {
@@ -181,7 +194,7 @@ __global__ void reduce_packs(const __grid_constant__ Members<kMost> members) {
     }
   }
   const std::size_t rest = packs * kSize + place_in_grid();
-  if (rest < members.count) reduce_element<T>(members, rest);
+  if (rest < members.count) reduce_element<op, T>(members, rest);
 }
 
 bool is_aligned(const KernelOperand& operand) {
@@ -195,7 +208,7 @@ bool can_be_packed(const KernelCall& call) {
          std::all_of(call.outputs.begin(), call.outputs.end(), is_aligned);
 }
 
-template <class T, int kMost>
+template <FoldOp op, class T, int kMost>
 void launch_members(const KernelCall& call, cudaStream_t stream) {
   Members<kMost> members{};
   for (const KernelOperand& in : call.inputs) members.inputs[members.num_inputs++] = in.data;
@@ -205,42 +218,51 @@ void launch_members(const KernelCall& call, cudaStream_t stream) {
   members.mean = call.parameters.reduce == ReduceOp::kMean;
   if (can_be_packed(call)) {
     const std::size_t threads = members.count / Pack<T>::kSize + Pack<T>::kSize;
-    reduce_packs<T><<<blocks_for(threads), kThreads, 0, stream>>>(members);
+    reduce_packs<op, T><<<blocks_for(threads), kThreads, 0, stream>>>(members);
   } else {
-    reduce_elements<T><<<blocks_for(members.count), kThreads, 0, stream>>>(members);
+    reduce_elements<op, T><<<blocks_for(members.count), kThreads, 0, stream>>>(members);
   }
 }
 
-template <class T>
+template <FoldOp op, class T>
 void launch_type(const KernelCall& call, cudaStream_t stream) {
   const std::size_t most = std::max(call.inputs.size(), call.outputs.size());
-  if (most <= kFew) return launch_members<T, kFew>(call, stream);
-  if (most <= kMany) return launch_members<T, kMany>(call, stream);
+  if (most <= kFew) return launch_members<op, T, kFew>(call, stream);
+  if (most <= kMany) return launch_members<op, T, kMany>(call, stream);
   throw UnsupportedError(
       ErrorCode::kUnsupported,
       "a reduction of more than " + std::to_string(kMany) + " values in one kernel",
       "reduce them in groups");
 }
 
+// The same bits in every order: the order that can be packed.
+template <FoldOp op>
+void launch_extreme(KernelCall call, cudaStream_t stream) {
+  call.parameters.order = ReductionOrder::kReplicaOrder;
+  visit_type(NumericTypes{}, call.outputs[0].dtype,
+             [&](auto tag) { launch_type<op, typename decltype(tag)::Type>(call, stream); });
+}
+
+// Sums and products of integers are the same bits whether signed or not.
+template <FoldOp op>
+void launch_wrapping(const KernelCall& call, cudaStream_t stream) {
+  visit_type(UnsignedOrFloatingTypes{}, element::unsigned_of(call.outputs[0].dtype),
+             [&](auto tag) { launch_type<op, typename decltype(tag)::Type>(call, stream); });
+}
+
 }  // namespace
 
 void launch_reduce_replicas(const KernelCall& call, cudaStream_t stream) {
   if (call.outputs[0].count == 0) return;
-  const DType dtype = call.outputs[0].dtype;
-  if (is_floating(dtype)) {
-    return visit_type(FloatingTypes{}, dtype,
-                      [&](auto tag) { launch_type<typename decltype(tag)::Type>(call, stream); });
-  }
-  // Sums of integers are the same bits whether signed or not.
-  switch (size_of(dtype)) {
-    case 1:
-      return launch_type<std::uint8_t>(call, stream);
-    case 2:
-      return launch_type<std::uint16_t>(call, stream);
-    case 4:
-      return launch_type<std::uint32_t>(call, stream);
-    default:
-      return launch_type<std::uint64_t>(call, stream);
+  switch (element::fold_of(call.parameters.reduce)) {
+    case FoldOp::kSum:
+      return launch_wrapping<FoldOp::kSum>(call, stream);
+    case FoldOp::kProduct:
+      return launch_wrapping<FoldOp::kProduct>(call, stream);
+    case FoldOp::kMaximum:
+      return launch_extreme<FoldOp::kMaximum>(call, stream);
+    case FoldOp::kMinimum:
+      return launch_extreme<FoldOp::kMinimum>(call, stream);
   }
 }
 

@@ -21,7 +21,7 @@ void visit_fold(const KernelCall& call, Function&& function) {
     }
     return;
   }
-  visit_enum<FoldOp::kMinimum>(call.parameters.fold, [&](auto op) {
+  visit_enum<FoldOp::kProduct>(call.parameters.fold, [&](auto op) {
     visit_number<element::ignores_sign(op.kValue)>(call.outputs[0].dtype,
                                                    [&](auto tag) { function(tag, op); });
   });

@@ -45,7 +45,8 @@ rc::Gen<Fold> any_fold() {
       rc::gen::set(&Fold::rows, extent), rc::gen::set(&Fold::columns, extent),
       rc::gen::set(&Fold::offset, rc::gen::inRange<std::size_t>(0, 4)),
       rc::gen::set(&Fold::by_row, rc::gen::arbitrary<bool>()),
-      rc::gen::set(&Fold::op, rc::gen::element(FoldOp::kSum, FoldOp::kMaximum, FoldOp::kMinimum)),
+      rc::gen::set(&Fold::op, rc::gen::element(FoldOp::kSum, FoldOp::kMaximum, FoldOp::kMinimum,
+                                               FoldOp::kProduct)),
       rc::gen::set(&Fold::pattern, testing::any_pattern()),
       rc::gen::set(&Fold::seed, rc::gen::arbitrary<std::uint64_t>()));
 }
@@ -58,8 +59,17 @@ V naive_step(FoldOp op, V folded, V x) {
     else
       return static_cast<V>(static_cast<std::uint64_t>(folded) + static_cast<std::uint64_t>(x));
   }
+  if (op == FoldOp::kProduct) {
+    if constexpr (std::is_floating_point_v<V>)
+      return folded * x;
+    else
+      return static_cast<V>(static_cast<std::uint64_t>(folded) * static_cast<std::uint64_t>(x));
+  }
   if constexpr (std::is_floating_point_v<V>) {
     if (std::isnan(folded) || std::isnan(x)) return std::numeric_limits<V>::quiet_NaN();
+    if (folded == 0 && x == 0 && std::signbit(folded) != std::signbit(x)) {
+      return op == FoldOp::kMaximum ? V(0) : -V(0);
+    }
   }
   if (op == FoldOp::kMaximum) return folded < x ? x : folded;
   return x < folded ? x : folded;
@@ -69,10 +79,14 @@ template <class T>
 Stored<T> naive_of_nothing(FoldOp op) {
   if constexpr (kIsFloat<T>) {
     const float infinity = std::numeric_limits<float>::infinity();
-    return static_cast<T>(op == FoldOp::kSum ? 0 : op == FoldOp::kMaximum ? -infinity : infinity);
+    return static_cast<T>(op == FoldOp::kSum       ? 0
+                          : op == FoldOp::kProduct ? 1
+                          : op == FoldOp::kMaximum ? -infinity
+                                                   : infinity);
   } else {
     using Limits = std::numeric_limits<T>;
     return static_cast<Stored<T>>(op == FoldOp::kSum       ? T(0)
+                                  : op == FoldOp::kProduct ? T(1)
                                   : op == FoldOp::kMaximum ? Limits::lowest()
                                                            : Limits::max());
   }
@@ -113,7 +127,8 @@ RC_GTEST_PROP(Folds, RowsAndColumnsAreLeftFolds, ()) {
   const auto fold = *any_fold();
   testing::for_numeric_types(
       [&](auto* type) { check_fold<std::remove_pointer_t<decltype(type)>>(fold); });
-  if (fold.op != FoldOp::kSum) check_fold<bool>(fold);
+  const bool is_extreme = fold.op == FoldOp::kMaximum || fold.op == FoldOp::kMinimum;
+  if (is_extreme) check_fold<bool>(fold);
 }
 
 TEST(Folds, NegativeZeroIsKept) {

@@ -50,7 +50,7 @@ std::string_view name_of(BinaryOp op) {
 }
 
 std::string_view name_of(FoldOp op) {
-  static constexpr std::string_view kNames[] = {"sum", "maximum", "minimum"};
+  static constexpr std::string_view kNames[] = {"sum", "maximum", "minimum", "product"};
   return name_in(kNames, op);
 }
 

@@ -156,6 +156,7 @@ void reduce_on_host(const KernelCall& call) {
 
 void reduce_on_host(const KernelCall& call, const HostReduceTuning& tuning) {
   using namespace kernels;
+  if (!detail::is_additive(call.parameters.reduce)) return reduce_by_steps(call);
   switch (call.outputs[0].dtype) {
     case DType::kFloat32:
       return reduce<float>(call, tuning);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/element_types.h"
+#include "belfry/backend/kernel.h"
 #include "belfry/detail/reductions/reduce_op.h"
 
 #include <boost/container/small_vector.hpp>
@@ -57,5 +58,8 @@ void reduce_elements(const ReduceCall<T>& call, std::size_t first, std::size_t l
 /// The same with vectors. `wide`: with the widest vectors of this processor.
 template <class T>
 void reduce_vectors(const ReduceCall<T>& call, bool wide);
+
+/// Maxima, minima and products, by operations of element_ops.h.
+void reduce_by_steps(const KernelCall& call);
 
 }  // namespace belfry::kernels

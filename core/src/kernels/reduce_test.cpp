@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -67,12 +68,35 @@ rc::Gen<Reduction> any_reduction() {
       rc::gen::set(&Reduction::count, any_size(300, 20000)),
       rc::gen::set(&Reduction::offset, rc::gen::inRange<std::size_t>(0, 5)),
       rc::gen::set(&Reduction::order, any_order()),
-      rc::gen::set(&Reduction::op, rc::gen::element(ReduceOp::kSum, ReduceOp::kMean)),
+      rc::gen::set(&Reduction::op, rc::gen::element(ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax,
+                                                    ReduceOp::kMin, ReduceOp::kProd)),
       rc::gen::set(&Reduction::pattern, testing::any_pattern()),
       rc::gen::set(&Reduction::seed, rc::gen::arbitrary<std::uint64_t>()),
       rc::gen::set(&Reduction::stream, rc::gen::arbitrary<bool>()),
       rc::gen::set(&Reduction::far, rc::gen::arbitrary<bool>()),
       rc::gen::set(&Reduction::wide, rc::gen::arbitrary<bool>()));
+}
+
+// A term of a product: `+` multiplies, so that naive_sum gives products.
+template <class V>
+struct Factor {
+  V value;
+  Factor operator+(const Factor& right) const { return {static_cast<V>(value * right.value)}; }
+};
+
+// A second implementation of SEM-252: the last of the sorted terms, -0 before +0; NaN if any is.
+template <class V>
+V naive_extreme(std::vector<V> terms, bool is_max) {
+  if constexpr (std::is_floating_point_v<V>) {
+    for (const V term : terms) {
+      if (std::isnan(term)) return std::numeric_limits<V>::quiet_NaN();
+    }
+    std::sort(terms.begin(), terms.end(),
+              [](V a, V b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); });
+  } else {
+    std::sort(terms.begin(), terms.end());
+  }
+  return is_max ? terms.back() : terms.front();
 }
 
 // A second implementation of the orders: chooses the next two terms to add. Consumes the terms.
@@ -100,19 +124,34 @@ V naive_sum(std::vector<V>& terms, ReductionOrder order, std::size_t element, st
   return terms[0];
 }
 
+template <class V>
+V naive_result(const Reduction& r, std::vector<V> terms, std::size_t i) {
+  if (r.op == ReduceOp::kProd) {
+    std::vector<Factor<V>> factors;
+    for (const V term : terms) factors.push_back({term});
+    return naive_sum(factors, r.order, i, r.count).value;
+  }
+  const auto members = static_cast<V>(terms.size());
+  V sum = naive_sum(terms, r.order, i, r.count);
+  if (r.op == ReduceOp::kMean) sum /= members;
+  return sum;
+}
+
 template <class T>
 T naive_reduction(const Reduction& r, const std::vector<Elements<T>>& in, std::size_t i) {
+  const bool is_extreme = r.op == ReduceOp::kMax || r.op == ReduceOp::kMin;
   if constexpr (kIsFloat<T>) {
     using V = decltype(testing::value_of(T{}));
     std::vector<V> terms;
     for (const auto& input : in) terms.push_back(testing::value_of(input[i]));
-    V sum = naive_sum(terms, r.order, i, r.count);
-    if (r.op == ReduceOp::kMean) sum /= static_cast<V>(in.size());
-    return testing::rounded_to<T>(sum);
+    return testing::rounded_to<T>(is_extreme ? naive_extreme(terms, r.op == ReduceOp::kMax)
+                                             : naive_result(r, terms, i));
   } else {
-    std::vector<std::uint64_t> terms;
-    for (const auto& input : in) terms.push_back(static_cast<std::uint64_t>(input[i]));
-    return static_cast<T>(naive_sum(terms, ReductionOrder::kReplicaOrder, 0, 1));
+    std::vector<T> terms;
+    for (const auto& input : in) terms.push_back(input[i]);
+    if (is_extreme) return naive_extreme(terms, r.op == ReduceOp::kMax);
+    return static_cast<T>(
+        naive_result(r, std::vector<std::uint64_t>(terms.begin(), terms.end()), i));
   }
 }
 
@@ -148,7 +187,7 @@ void run(const Reduction& r, KernelCall call) {
 
 template <class T>
 void check_reduction(Reduction r) {
-  if (!kIsFloat<T>) r.op = ReduceOp::kSum;
+  if (!kIsFloat<T> && r.op == ReduceOp::kMean) r.op = ReduceOp::kSum;
   const auto in = inputs_of<T>(r);
   const auto expected = [&](std::size_t i) { return naive_reduction<T>(r, in, i); };
   // Outputs of their own: none in the draw means as many as inputs.
@@ -286,7 +325,8 @@ void check_every_pattern(bool wide) {
   }
   for (const std::uint16_t partner : {0x8000, 0x0001, 0x1234, 0x3c01, 0x5555, 0x7bff, 0xfc00}) {
     for (std::size_t i = 0; i < kPatterns; ++i) in[1][i] = T::from_bits(partner);
-    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    for (const ReduceOp op :
+         {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd}) {
       std::vector<Elements<T>> out;
       out.emplace_back(kPatterns);
       out.emplace_back(kPatterns);
@@ -298,6 +338,29 @@ void check_every_pattern(bool wide) {
       assert_elements(out[0], [&](std::size_t i) { return naive_reduction<T>(r, in, i); });
     }
   }
+}
+
+// Hand arithmetic: -128 * -1 = 128 = -128 modulo 256; 65535 * 65535 = 2^32 - 2^17 + 1, whose last
+// 16 bits are 1; (2^31 - 1)^2 = 2^62 - 2^32 + 1, whose last 32 bits are 1; (-2^63)^2 = 0 modulo
+// 2^64.
+TEST(ReduceReplicas, ProductsOfIntegersWrap) {
+  testing::asserts("SEM-253");
+  const auto product = []<class T>(T left, T right) {
+    T result = 0;
+    KernelCall call;
+    call.kind = KernelKind::kReduceReplicas;
+    call.parameters.reduce = ReduceOp::kProd;
+    call.inputs = {{&left, 1, dtype_of<T>()}, {&right, 1, dtype_of<T>()}};
+    call.outputs = {{&result, 1, dtype_of<T>()}};
+    reduce_on_host(call);
+    return result;
+  };
+  EXPECT_EQ(product(std::int8_t{-128}, std::int8_t{-1}), -128);
+  EXPECT_EQ(product(std::uint16_t{65535}, std::uint16_t{65535}), 1);
+  EXPECT_EQ(product(std::int32_t{2147483647}, std::int32_t{2147483647}), 1);
+  const std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(product(lowest, lowest), 0);
+  EXPECT_EQ(product(std::int16_t{-300}, std::int16_t{7}), -2100);
 }
 
 TEST(ReduceReplicas, EveryPatternOf16BitFloats) {

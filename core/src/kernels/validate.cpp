@@ -208,7 +208,7 @@ void Validator::check_select() const {
 }
 
 void Validator::check_fold() const {
-  need_known(number(parameters_.fold), number(FoldOp::kMinimum), "fold");
+  need_known(number(parameters_.fold), number(FoldOp::kProduct), "fold");
   need_operands(1);
   need_support(element::supports(parameters_.fold, out().dtype), name_of(parameters_.fold),
                out().dtype);
@@ -254,7 +254,7 @@ void Validator::check_matmul() const {
 }
 
 void Validator::check_reduce_replicas() const {
-  need_known(number(parameters_.reduce), number(ReduceOp::kMean), "reduction");
+  need_known(number(parameters_.reduce), number(ReduceOp::kProd), "reduction");
   need_known(number(parameters_.order), number(ReductionOrder::kUnspecified), "order");
   if (kernel_.inputs.empty() || kernel_.outputs.empty()) {
     fail(ErrorCode::kInvalidArgument,

@@ -165,7 +165,7 @@ bool CollectiveValidator::many_overlap() const {
 // quicker one.
 void CollectiveValidator::check_reduction() const {
   if (collective_.kind != CollectiveKind::kAllReduce) return;
-  if (is_floating(part(0).input.dtype) && collective_.op <= ReduceOp::kMean) return;
+  if (is_floating(part(0).input.dtype) && collective_.op <= ReduceOp::kProd) return;
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = collective_.op;

@@ -138,11 +138,11 @@ TEST_F(Validate, UnknownEnumerators) {
   expect_rejected(KernelKind::kBinary, 2, [](auto& p) { p.binary = static_cast<BinaryOp>(6); });
   expect_rejected(KernelKind::kBinary, 2, [](auto& p) { p.broadcast = static_cast<Broadcast>(4); });
   expect_rejected(KernelKind::kCompare, 2, [](auto& p) { p.compare = static_cast<CompareOp>(6); });
-  expect_rejected(KernelKind::kRowReduce, 1, [](auto& p) { p.fold = static_cast<FoldOp>(3); });
+  expect_rejected(KernelKind::kRowReduce, 1, [](auto& p) { p.fold = static_cast<FoldOp>(4); });
   expect_rejected(KernelKind::kRandom, 0,
                   [](auto& p) { p.distribution = static_cast<Distribution>(3); });
   expect_rejected(KernelKind::kReduceReplicas, 2,
-                  [](auto& p) { p.reduce = static_cast<ReduceOp>(2); });
+                  [](auto& p) { p.reduce = static_cast<ReduceOp>(5); });
   expect_rejected(KernelKind::kReduceReplicas, 2,
                   [](auto& p) { p.order = static_cast<ReductionOrder>(4); });
 }

@@ -82,7 +82,7 @@ void make_broadcast(Case& made, Bits& bits) {
 
 void make_fold(Case& made, Bits& bits) {
   KernelParameters& p = made.parameters;
-  p.fold = static_cast<FoldOp>(bits.below(3));
+  p.fold = static_cast<FoldOp>(bits.below(4));
   const DType dtype = dtype_with(bits, [&](DType t) { return element::supports(p.fold, t); });
   made.inputs = {random_array(dtype, count_of(p.rows, p.columns), bits)};
   const auto results = made.kind == KernelKind::kRowReduce ? p.rows : p.columns;
@@ -122,7 +122,9 @@ void make_reduce(Case& made, std::size_t count, Bits& bits) {
   KernelParameters& p = made.parameters;
   p.order = static_cast<ReductionOrder>(bits.below(3));
   const DType dtype = dtype_with(bits, [](DType t) { return t != DType::kBool; });
-  p.reduce = is_floating(dtype) && bits.below(2) == 1 ? ReduceOp::kMean : ReduceOp::kSum;
+  constexpr ReduceOp ops[] = {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd,
+                              ReduceOp::kMean};
+  p.reduce = ops[bits.below(is_floating(dtype) ? 5 : 4)];
   const std::size_t inputs = bits.below(12) + 1;
   const std::size_t outputs = bits.below(inputs) + 1;
   for (std::size_t k = 0; k < inputs; ++k) made.inputs.push_back(random_array(dtype, count, bits));

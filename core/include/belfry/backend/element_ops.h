@@ -53,6 +53,33 @@ BELFRY_HOST_DEVICE constexpr C minimum(C left, C right) {
   }
 }
 
+/// The larger operand, the same for `left` and `right` exchanged: +0 is larger than -0. NaN if
+/// either is NaN; folds make it canonical.
+template <class C>
+BELFRY_HOST_DEVICE constexpr C greatest(C left, C right) {
+  const C larger = left < right ? right : left;
+  if constexpr (std::is_floating_point_v<C>) {
+    // Equal numbers have equal bits, but for zeros.
+    const C number = left == right ? from_bits<C>(to_bits(left) & to_bits(right)) : larger;
+    return right != right ? right : number;
+  } else {
+    return larger;
+  }
+}
+
+/// The smaller operand, the same for `left` and `right` exchanged: -0 is smaller than +0. NaN if
+/// either is NaN; folds make it canonical.
+template <class C>
+BELFRY_HOST_DEVICE constexpr C least(C left, C right) {
+  const C smaller = right < left ? right : left;
+  if constexpr (std::is_floating_point_v<C>) {
+    const C number = left == right ? from_bits<C>(to_bits(left) | to_bits(right)) : smaller;
+    return right != right ? right : number;
+  } else {
+    return smaller;
+  }
+}
+
 template <BinaryOp op, class C>
 BELFRY_HOST_DEVICE constexpr C apply(C left, C right) {
   if constexpr (op == BinaryOp::kMaximum) {
@@ -138,21 +165,38 @@ BELFRY_HOST_DEVICE constexpr C apply(C table, C x) {
 template <FoldOp op, class C>
 BELFRY_HOST_DEVICE constexpr C apply(C folded, C x) {
   if constexpr (op == FoldOp::kMaximum) {
-    return maximum(folded, x);
+    return greatest(folded, x);
   } else if constexpr (op == FoldOp::kMinimum) {
-    return minimum(folded, x);
-  } else if constexpr (std::is_floating_point_v<C>) {
-    return folded + x;
+    return least(folded, x);
+  } else if constexpr (!std::is_floating_point_v<C>) {
+    return apply < op == FoldOp::kSum ? BinaryOp::kAdd : BinaryOp::kMultiply > (folded, x);
   } else {
-    return apply<BinaryOp::kAdd>(folded, x);
+    return op == FoldOp::kSum ? folded + x : folded * x;
   }
 }
 
-/// The fold of no elements: 0, the lowest or the highest value (infinite for floats).
+/// The fold with the steps of a reduction over replicas.
+constexpr FoldOp fold_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kMax:
+      return FoldOp::kMaximum;
+    case ReduceOp::kMin:
+      return FoldOp::kMinimum;
+    case ReduceOp::kProd:
+      return FoldOp::kProduct;
+    case ReduceOp::kSum:
+    case ReduceOp::kMean:
+      break;
+  }
+  return FoldOp::kSum;
+}
+
+/// The fold of no elements: 0, the lowest or the highest value (infinite for floats), 1.
 template <FoldOp op, class C>
 BELFRY_HOST_DEVICE constexpr C fold_of_nothing() {
   using Limits = std::numeric_limits<C>;
   if constexpr (op == FoldOp::kSum) return C(0);
+  if constexpr (op == FoldOp::kProduct) return C(1);
   if constexpr (op == FoldOp::kMaximum) {
     return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   }
@@ -213,7 +257,8 @@ constexpr bool supports(BinaryOp op, DType dtype) {
 
 /// Bool has minimum (all) and maximum (any).
 constexpr bool supports(FoldOp op, DType dtype) {
-  return is_numeric(dtype) || (dtype == DType::kBool && op != FoldOp::kSum);
+  return is_numeric(dtype) ||
+         (dtype == DType::kBool && (op == FoldOp::kMaximum || op == FoldOp::kMinimum));
 }
 
 /// kSet has every type; all other operations are arithmetic.
@@ -237,7 +282,7 @@ constexpr bool ignores_sign(BinaryOp op) {
 constexpr bool ignores_sign(CompareOp op) {
   return op == CompareOp::kEqual || op == CompareOp::kNotEqual;
 }
-constexpr bool ignores_sign(FoldOp op) { return op == FoldOp::kSum; }
+constexpr bool ignores_sign(FoldOp op) { return op == FoldOp::kSum || op == FoldOp::kProduct; }
 constexpr bool ignores_sign(ScatterOp op) {
   return op != ScatterOp::kSet && ignores_sign(static_cast<BinaryOp>(op));
 }

@@ -89,7 +89,8 @@ enum class CompareOp : std::uint8_t {
   kGreaterEqual
 };
 /// The fold of kRowReduce and kColumnReduce.
-enum class FoldOp : std::uint8_t { kSum, kMaximum, kMinimum };
+enum class FoldOp : std::uint8_t { kSum, kMaximum, kMinimum, kProduct };
+// Floats: any NaN gives NaN. kMaximum and kMinimum are the same in every order: -0 is below +0.
 
 /// The effect of a scattered row on the table's row named by its index, if the row exists. All but
 /// kSet are the binary operations of the same names, in the order of the indices.
