@@ -272,6 +272,27 @@ TEST(ReduceReplicas, EveryNumberOfReplicas) {
   }
 }
 
+// Of 600 elements, a block of products ends before the last element, and chunks of rings inside.
+TEST(ReduceReplicas, ProductsOfSeveralNumbersOfReplicas) {
+  testing::asserts("SEM-253");
+  for (const std::size_t n : {1, 2, 3, 4, 7, 16, 17}) {
+    for (const auto order :
+         {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
+      const Reduction r{.inputs = n,
+                        .outputs = 0,
+                        .count = 600,
+                        .offset = 1,
+                        .order = order,
+                        .op = ReduceOp::kProd,
+                        .pattern = Pattern::kUnitInterval,
+                        .seed = n};
+      check_reduction<float>(r);
+      check_reduction<BFloat16>(r);
+      check_reduction<std::int16_t>(r);
+    }
+  }
+}
+
 // A NaN that no kernel computes: negative, with different bits.
 template <class T>
 T foreign_nan() {
