@@ -225,6 +225,103 @@ TEST(ReplicaVerbs, AskForTheOwnPlace) {
                           ElementsAre(3, 6, 0), ElementsAre(4, 6, 1), ElementsAre(5, 6, 2)));
 }
 
+TEST(ReplicaVerbs, ReduceScatter) {
+  testing::asserts("SEM-261");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                // Rows 0 to 6, each times the id: sums of 15 times the row. Replica 0 has two rows.
+                const int id = replica.replica_id();
+                const auto own = Tensor<std::int32_t>::from(
+                    {7, 1}, {0, id, 2 * id, 3 * id, 4 * id, 5 * id, 6 * id});
+                auto part = replica.reduce_scatter(ReduceOp::kSum, own, Axis(0)).to_host();
+                const auto list = replica.reduce_scatter(ReduceOp::kMean,
+                                                         std::vector<double>{value_of(replica), 1},
+                                                         Axis(0), {0, 0, 1, 0, 1, 0});
+                part.push_back(list.empty() ? -1 : static_cast<int>(2 * list[0]));
+                return part;
+              }),
+              ElementsAre(ElementsAre(0, 15, -1), ElementsAre(30, -1), ElementsAre(45, 7),
+                          ElementsAre(60, -1), ElementsAre(75, 2), ElementsAre(90, -1)));
+}
+
+TEST(ReplicaVerbs, AllToAll) {
+  testing::asserts("SEM-262");
+  const auto received = on_replicas([](ReplicaContext& replica) {
+    std::vector<Tensor<float>> parts;
+    for (int to = 0; to < 6; ++to) {  // `to` elements for replica `to`.
+      parts.push_back(Tensor<float>::full({to}, static_cast<float>(value_of(replica))));
+    }
+    std::vector<std::vector<float>> all;
+    for (const auto& part : replica.all_to_all(parts)) all.push_back(part.to_host());
+    return all;
+  });
+  EXPECT_THAT(received[0], Each(ElementsAre()));
+  EXPECT_THAT(received[2], ElementsAre(ElementsAre(1, 1), ElementsAre(2, 2), ElementsAre(3, 3),
+                                       ElementsAre(4, 4), ElementsAre(5, 5), ElementsAre(6, 6)));
+  EXPECT_THAT(received[5][3], ElementsAre(4, 4, 4, 4, 4));
+}
+
+TEST(ReplicaVerbs, Broadcast) {
+  testing::asserts("SEM-263");
+  for (const int root : {0, 2, 4}) {
+    EXPECT_THAT(on_replicas([root](ReplicaContext& replica) {
+                  const auto own = Tensor<double>::full({1}, value_of(replica));
+                  return std::pair(replica.broadcast(own, root).item(),
+                                   replica.broadcast(std::to_string(replica.replica_id()), root));
+                }),
+                Each(std::pair(1.0 + root, std::to_string(root))));
+  }
+}
+
+TEST(ReplicaVerbs, Permute) {
+  testing::asserts("SEM-264");
+  EXPECT_THAT(
+      on_replicas([](ReplicaContext& replica) {
+        return replica.permute(value_of(replica), {{5, 0}, {0, 1}, {0, 3}, {4, 4}}).value_or(-1);
+      }),
+      ElementsAre(6, 1, -1, 1, 5, -1));
+}
+
+TEST(ReplicaVerbs, ScatterFrom) {
+  testing::asserts("SEM-265");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                const bool is_root = replica.replica_id() == 3;
+                std::vector<int> parts = {10, 11, 12, 13, 14, 15};
+                const int part = replica.scatter_from(is_root ? parts : std::vector<int>(), 3);
+                const auto rows = replica.scatter_from(
+                    Tensor<std::int32_t>::from({6}, parts) * (is_root ? 2 : 1), Axis(0), 3);
+                return part + 100 * rows.item();
+              }),
+              ElementsAre(2010, 2211, 2412, 2613, 2814, 3015));
+}
+
+TEST(ReplicaVerbs, GatherTo) {
+  testing::asserts("SEM-266");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                const std::int64_t rows = replica.replica_id() % 2;
+                const auto own = Tensor<double>::full({rows}, value_of(replica));
+                const auto joined = replica.gather_to(own, 2);
+                return joined ? joined->to_host() : std::vector<double>{-1};
+              }),
+              ElementsAre(ElementsAre(-1), ElementsAre(-1), ElementsAre(2, 4, 6), ElementsAre(-1),
+                          ElementsAre(-1), ElementsAre(-1)));
+}
+
+// The same error on every host, with the lines of all replicas.
+TEST(ReplicaVerbs, RefuseExchangesThatDiffer) {
+  testing::asserts("SEM-267");
+  const auto roots = texts_of_host_run<StructureMismatchError>(
+      [](ReplicaContext& replica) { replica.broadcast(1, replica.replica_id() == 5 ? 3 : 0); });
+  EXPECT_THAT(roots, Each(HasSubstr("replicas differ in the root of one broadcast")));
+  EXPECT_THAT(roots, Each(HasSubstr("names root 3")));
+  const auto missing = texts_of_host_run<InvalidArgumentError>(
+      [](ReplicaContext& replica) { replica.gather_to(std::vector<int>(1), 6); });
+  EXPECT_THAT(missing, Each(HasSubstr("gather_to names root 6, which does not exist")));
+  const auto shapes = texts_of_host_run<StructureMismatchError>([](ReplicaContext& replica) {
+    replica.gather_to(Tensor<float>::full({1, replica.replica_id() == 5 ? 2 : 1}, 0), 0);
+  });
+  EXPECT_THAT(shapes, Each(HasSubstr("brings shape [1, 2]")));
+}
+
 struct Doubled {
   void on_host(std::span<float> y) const {
     for (float& element : y) element *= 2;

@@ -18,7 +18,8 @@
 # In the cache: callers in other folders do not see ordinary variables of this folder.
 set(BELFRY_SUITES
   axis_props cancellation_props carrier_props cross_replica_props destination_props
-  element_traits_props failure_props fused_update_props gradient_buckets_props group_props
+  element_traits_props exchange_props failure_props fused_update_props gradient_buckets_props
+  group_props
   input_props invariant_props masked_props merge_name_props merge_order_props mirrored_props
   nest_props program_props reduce_props reduce_order_props replica_local_props scatter_props
   sum_overflow_props throwing_props unwinding_props vjp_props checkpoint_props

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/gather_values.h"
+#include "belfry/detail/gathered_lists.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"

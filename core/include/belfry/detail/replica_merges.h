@@ -6,6 +6,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/exchange_values.h"
 #include "belfry/detail/gather_values.h"
+#include "belfry/detail/gathered_lists.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable_state.h"

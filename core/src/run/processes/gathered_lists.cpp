@@ -6,6 +6,7 @@
 // messages of all are joined in the exchange.
 #include "belfry/backend/process_parts.h"
 #include "belfry/detail/gather_values.h"
+#include "belfry/detail/gathered_lists.h"
 #include "belfry/detail/process_values.h"
 #include "run/processes/group_members.h"
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The arguments of exchanges: what replicas must agree on, and what must fit together.
-#include "belfry/detail/exchange_values.h"
+// The arguments of exchanges. Replicas agree on the arguments, and arguments fit together.
+#include "belfry/detail/exchange_call.h"
+#include "belfry/detail/exchange_parts.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/error.h"
 
@@ -51,7 +52,7 @@ const Argument kArguments[] = {
     {"pairs", [](const ExchangeArgs& args) { return "names " + pairs_of(args); }},
 };
 
-// The report of an exchange that cannot be, with a line for each replica that takes part.
+// The report of a refused exchange.
 ErrorReport report_of(const Exchange& exchange, std::string summary, std::string hint) {
   ErrorReport report;
   report.code = ErrorCode::kInvalidArgument;
@@ -63,7 +64,7 @@ ErrorReport report_of(const Exchange& exchange, std::string summary, std::string
 
 std::string numbers_below(int size) { return size == 1 ? "0" : "0 to " + std::to_string(size - 1); }
 
-// The position of a replica that a call names. Throws: InvalidArgumentError.
+// The position of a replica named in a call. Throws: InvalidArgumentError.
 int position_named(const Exchange& exchange, std::int64_t index, const std::string& role) {
   const ExchangeMembers& members = exchange.members;
   const bool exists = members.has_index(index);
@@ -96,7 +97,7 @@ void require_sizes(const Exchange& exchange, std::int64_t extent) {
                                          named + ", and " + replicas_that_take_part(count),
                                          "name a size for each, or none for equal parts"));
   }
-  // No sum overflows: each size is at most what is left.
+  // No sum overflows: each size is at most the rest of the extent.
   std::int64_t left = extent;
   const bool fit = std::ranges::all_of(sizes, [&](std::int64_t size) {
     if (size < 0 || size > left) return false;

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of tensors and lists along an axis, and reductions of which each replica gets a part. The
-// rows of a part go from every replica to the device of its owner, and are reduced there.
+// Parts of tensors and lists along an axis, and their reductions. The rows of a part go from every
+// replica to the device of the owner, and are reduced there.
+#include "belfry/detail/exchange_parts.h"
+
 #include "backend/access_order.h"
 #include "backend/part_of.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
-#include "belfry/detail/exchange_values.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor/axis.h"
 #include "kernels/reduce_call.h"
@@ -21,7 +22,7 @@
 namespace belfry::detail {
 namespace {
 
-// The elements [begin, end) of a part, which are added from input `first` on, cyclically.
+// The elements [begin, end) of a part, added from input `first` on, cyclically.
 struct Piece {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Exchanges between replicas: examples, names, and refusals.
+#include "belfry/backend/host_backend.h"
+#include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/vjp.h"
+#include "run/testing/error_of_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry::exchange_test {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using List = std::vector<int>;
+
+class Exchange : public ::testing::Test {
+ protected:
+  // The text of the error of a run.
+  template <class E, class F>
+  std::string refusal(const F& body) {
+    try {
+      strategy_.run(body);
+    } catch (const E& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  HostBackend backend_{3};
+  MirroredStrategy strategy_{backend_};
+};
+
+TEST_F(Exchange, FourRowsOnThreeReplicasAreTwoOneAndOne) {
+  testing::asserts("SEM-261");
+  const auto parts = strategy_.run([](ReplicaContext& replica) {
+    return replica.reduce_scatter(ReduceOp::kSum, List(4, replica.replica_id() + 1), Axis(0));
+  });
+  EXPECT_THAT(parts, ElementsAre(List{6, 6}, List{6}, List{6}));
+}
+
+TEST_F(Exchange, SizesMayBeNoneForAReplica) {
+  testing::asserts("SEM-261");
+  const auto parts = strategy_.run([](ReplicaContext& replica) {
+    const int id = replica.replica_id();
+    const auto own = Tensor<int>::from({2, 3}, {id, 1, 2, 3, 4, 5});
+    return replica.reduce_scatter(ReduceOp::kSum, own, Axis(1), {0, 2, 1}).to_host();
+  });
+  EXPECT_THAT(parts, ElementsAre(List{}, List{3, 3, 9, 12}, List{6, 15}));
+}
+
+// Text is no nest: verbs that only move values take any type.
+TEST_F(Exchange, MovesValuesOfAnyType) {
+  const auto texts = strategy_.run([](ReplicaContext& replica) {
+    return replica.broadcast(std::to_string(10 + replica.replica_id()), 1);
+  });
+  EXPECT_THAT(texts, Each("11"));
+  const auto flags = strategy_.run([](ReplicaContext& replica) {
+    return replica.all_to_all(std::vector<bool>{true, replica.replica_id() == 1, false});
+  });
+  EXPECT_THAT(flags[1], ElementsAre(false, true, false));
+}
+
+TEST_F(Exchange, PartsMayDifferInStructure) {
+  testing::asserts("SEM-262");
+  using Weights = std::map<std::string, int>;
+  const auto received = strategy_.run([](ReplicaContext& replica) {
+    const int id = replica.replica_id();
+    return replica.all_to_all(std::vector<Weights>{{{"a", id}}, {}, {{"b", id}, {"c", 0}}});
+  });
+  EXPECT_THAT(received[0], ElementsAre(Weights{{"a", 0}}, Weights{{"a", 1}}, Weights{{"a", 2}}));
+  EXPECT_THAT(received[1], Each(Weights{}));
+}
+
+TEST_F(Exchange, ASenderMayHaveSeveralReceivers) {
+  testing::asserts("SEM-264");
+  const auto received = strategy_.run([](ReplicaContext& replica) {
+    return replica.permute(replica.replica_id(), {{2, 0}, {2, 2}});
+  });
+  EXPECT_THAT(received, ElementsAre(2, std::nullopt, 2));
+}
+
+TEST_F(Exchange, AReplicaAloneExchangesWithItself) {
+  testing::asserts("SEM-260");
+  MirroredStrategy alone{backend_, {.devices = {backend_.device_spec(0)}}};
+  alone.run([](ReplicaContext& replica) {
+    EXPECT_THAT(replica.reduce_scatter(ReduceOp::kMean, std::vector<double>{1, 2}, Axis(0)),
+                ElementsAre(1, 2));
+    EXPECT_THAT(replica.all_to_all(List{4}), ElementsAre(4));
+    EXPECT_EQ(replica.broadcast(5, 0), 5);
+    EXPECT_EQ(replica.permute(6, {{0, 0}}), 6);
+    EXPECT_EQ(replica.permute(6, {}), std::nullopt);
+    EXPECT_EQ(replica.scatter_from(List{7}, 0), 7);
+    EXPECT_EQ(replica.gather_to(List{8}, 0), List{8});
+  });
+}
+
+// Parts are for the replicas that take part; roots and pairs are ids.
+TEST_F(Exchange, ReplicasThatTakeNoPartGetNothing) {
+  testing::asserts("SEM-260");
+  const auto some = PerReplica<int>::from({10, std::nullopt, 12});
+  const auto parts = strategy_.run(
+      [](ReplicaContext& replica, int value) {
+        const List rows = replica.reduce_scatter(ReduceOp::kSum, List{1, 2, value}, Axis(0));
+        const List given = replica.scatter_from(List{value, value + 1, value + 2}, Axis(0), 2);
+        const int swapped = replica.all_to_all(List{value, value + 1})[1];
+        const auto passed = replica.permute(value, {{2, 0}});
+        return std::tuple(rows, given, swapped, passed.value_or(-1));
+      },
+      some);
+  EXPECT_EQ(parts[0], std::tuple(List{2, 4}, List{12, 13}, 12, 12));
+  EXPECT_EQ(parts[2], std::tuple(List{22}, List{14}, 13, -1));
+  EXPECT_FALSE(parts.has(1));
+}
+
+TEST_F(Exchange, EveryVerbTakesAName) {
+  testing::asserts("SEM-132");
+  const auto met = strategy_.run([](ReplicaContext& replica) {
+    const int id = replica.replica_id();
+    const auto exchange = [&](int value) {  // At two lines.
+      return id == 0 ? replica.broadcast(MergeTag{"b"}, value, 2)
+                     : replica.broadcast(MergeTag{"b"}, value, 2);
+    };
+    int sum = exchange(id);
+    sum += replica.reduce_scatter(MergeTag{"r"}, ReduceOp::kSum, List(3, 1), Axis(0))[0];
+    sum += replica.all_to_all(MergeTag{"a"}, List(3, 10))[0];
+    sum += replica.permute(MergeTag{"p"}, 100, {{0, 0}, {0, 1}, {0, 2}}).value();
+    sum += replica.scatter_from(MergeTag{"s"}, List(3, 1000), 0);
+    sum += replica.scatter_from(MergeTag{"t"}, List(3, 10000), Axis(0), 0)[0];
+    const auto joined = replica.gather_to(MergeTag{"g"}, List(1, 100000), 1);
+    return sum + (joined ? (*joined)[2] : 0) +
+           (replica.gather_to(MergeTag{"h"}, List(), Axis(0), 1) ? 1000000 : 0);
+  });
+  EXPECT_THAT(met, ElementsAre(11115, 1111115, 11115));
+}
+
+// The part of the root keeps no bytes of the whole.
+TEST_F(Exchange, APartIsAValueOfItsOwn) {
+  const auto values = strategy_.run([](ReplicaContext& replica) {
+    auto whole = Tensor<int>::from({3}, {1, 2, 3});
+    auto part = replica.scatter_from(whole, Axis(0), 0);
+    const auto back = replica.gather_to(part, 0);
+    return part.any().bytes() == sizeof(int) && !part.any().is_shared() &&
+           (!back || back->to_host() == List{1, 2, 3});
+  });
+  EXPECT_THAT(values, Each(true));
+}
+
+TEST_F(Exchange, RefusesRootsThatDifferOrDoNotExist) {
+  testing::asserts("SEM-267");
+  const auto differ = refusal<StructureMismatchError>(
+      [](ReplicaContext& replica) { replica.broadcast(1, replica.replica_id() == 2 ? 1 : 0); });
+  EXPECT_THAT(differ, HasSubstr("replicas differ in the root of one broadcast"));
+  EXPECT_THAT(differ, HasSubstr("replica 2"));
+  EXPECT_THAT(differ, HasSubstr("names root 1"));
+  EXPECT_THAT(differ, HasSubstr("exchange_test.cpp:"));
+  for (const int root : {-1, 3}) {
+    const auto missing = refusal<InvalidArgumentError>(
+        [root](ReplicaContext& replica) { replica.gather_to(List{1}, root); });
+    EXPECT_THAT(missing, HasSubstr("gather_to names root " + std::to_string(root) +
+                                   ", which does not exist"));
+    EXPECT_THAT(missing, HasSubstr("the replicas are 0 to 2"));
+    EXPECT_THAT(missing, HasSubstr("exchange_test.cpp:"));
+  }
+}
+
+TEST_F(Exchange, RefusesARootThatTakesNoPart) {
+  testing::asserts("SEM-267");
+  const auto some = PerReplica<int>::from({10, std::nullopt, 12});
+  try {
+    strategy_.run([](ReplicaContext& replica, int value) { replica.scatter_from(List{value}, 1); },
+                  some);
+    ADD_FAILURE() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("scatter_from names root 1, which takes no part in this run"));
+  }
+}
+
+TEST_F(Exchange, RefusesPairsThatDifferOrConflict) {
+  testing::asserts("SEM-267");
+  const auto differ = refusal<StructureMismatchError>([](ReplicaContext& replica) {
+    replica.permute(1, {{0, replica.replica_id() == 1 ? 2 : 1}});
+  });
+  EXPECT_THAT(differ, HasSubstr("replicas differ in the pairs of one permute"));
+  EXPECT_THAT(differ, HasSubstr("names the pairs 0 to 2"));
+  const auto conflict = refusal<InvalidArgumentError>(
+      [](ReplicaContext& replica) { replica.permute(1, {{0, 1}, {2, 1}}); });
+  EXPECT_THAT(conflict, HasSubstr("permute sends from 0 and from 2 to 1"));
+  const auto twice = refusal<InvalidArgumentError>(
+      [](ReplicaContext& replica) { replica.permute(1, {{0, 1}, {0, 1}}); });
+  EXPECT_THAT(twice, HasSubstr("permute sends from 0 and from 0 to 1"));
+  const auto missing = refusal<InvalidArgumentError>(
+      [](ReplicaContext& replica) { replica.permute(1, {{0, 1}, {1, 3}}); });
+  EXPECT_THAT(missing, HasSubstr("permute names receiver 3, which does not exist"));
+}
+
+TEST_F(Exchange, RefusesAnotherNumberOfParts) {
+  testing::asserts("SEM-267");
+  const auto text = refusal<InvalidArgumentError>(
+      [](ReplicaContext& replica) { replica.all_to_all(List(replica.replica_id() == 1 ? 2 : 3)); });
+  EXPECT_THAT(text, HasSubstr("all_to_all takes a part for each replica: 3 replicas take part"));
+  EXPECT_THAT(text, HasSubstr("brings 2 parts"));
+  const auto of_root = refusal<InvalidArgumentError>(
+      [](ReplicaContext& replica) { replica.scatter_from(List(4), 2); });
+  EXPECT_THAT(of_root, HasSubstr("replica 2"));
+  EXPECT_THAT(of_root, HasSubstr("brings 4 parts"));
+  EXPECT_THAT(of_root, Not(HasSubstr("replica 1 ")));
+}
+
+TEST_F(Exchange, RefusesSizesThatDoNotAddUp) {
+  testing::asserts("SEM-267");
+  const auto with = [&](std::vector<std::int64_t> sizes) {
+    return refusal<InvalidArgumentError>([&](ReplicaContext& replica) {
+      replica.reduce_scatter(ReduceOp::kSum, List(4), Axis(0), sizes);
+    });
+  };
+  EXPECT_THAT(with({2, 1, 2}), HasSubstr("names the sizes 2, 1, 2 of an axis of 4"));
+  EXPECT_THAT(with({5, -2, 1}), HasSubstr("names the sizes 5, -2, 1 of an axis of 4"));
+  EXPECT_THAT(with({1, 1, 1}), HasSubstr("add up to the extent of the axis"));
+  EXPECT_THAT(with({2, 2}), HasSubstr("names the sizes 2, 2, and 3 replicas take part"));
+}
+
+TEST_F(Exchange, RefusesOperatorsAxesAndStructuresThatDiffer) {
+  testing::asserts("SEM-267");
+  EXPECT_THAT(refusal<StructureMismatchError>([](ReplicaContext& replica) {
+                const auto op = replica.replica_id() == 0 ? ReduceOp::kSum : ReduceOp::kMean;
+                replica.reduce_scatter(op, std::vector<float>(3), Axis(0));
+              }),
+              HasSubstr("replicas differ in the operator of one reduce_scatter"));
+  EXPECT_THAT(refusal<StructureMismatchError>([](ReplicaContext& replica) {
+                replica.gather_to(List(3), Axis(replica.replica_id() == 1 ? -1 : 0), 0);
+              }),
+              HasSubstr("replicas differ in the axis of one gather_to"));
+  EXPECT_THAT(refusal<StructureMismatchError>([](ReplicaContext& replica) {
+                const auto rows = static_cast<std::size_t>(replica.replica_id());
+                replica.reduce_scatter(ReduceOp::kSum, List(rows), Axis(0));
+              }),
+              HasSubstr("has int32[1]"));
+  EXPECT_THAT(refusal<InvalidArgumentError>([](ReplicaContext& replica) {
+                replica.reduce_scatter(ReduceOp::kMean, std::tuple(std::vector{1.0}, List(3)),
+                                       Axis(0));
+              }),
+              HasSubstr("at leaf 1[1]"));
+  EXPECT_THAT(refusal<InvalidArgumentError>(
+                  [](ReplicaContext& replica) { replica.scatter_from(List(3), Axis(1), 0); }),
+              HasSubstr("scatter_from along axis 1"));
+}
+
+TEST_F(Exchange, ReportsTheVerbsThatReplicasWaitIn) {
+  const auto text = refusal<MergeMismatchError>([](ReplicaContext& replica) {
+    replica.replica_id() == 1 ? replica.all_to_all(List(3)) : replica.all_gather(List(3));
+  });
+  EXPECT_THAT(text, HasSubstr("all_to_all"));
+  EXPECT_THAT(text, HasSubstr("all_gather"));
+}
+
+TEST_F(Exchange, SumsOfIntegersThatLeaveTheirTypeAreErrors) {
+  testing::asserts("SEM-157");
+  MirroredStrategy strict{backend_, {.report_overflow = true}};
+  EXPECT_THROW(strict.run([](ReplicaContext& replica) {
+    replica.reduce_scatter(ReduceOp::kSum, std::vector<std::int8_t>(3, 100), Axis(0));
+  }),
+               InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace belfry::exchange_test
