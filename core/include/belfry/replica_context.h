@@ -9,6 +9,7 @@
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/misplaced_verbs.h"
+#include "belfry/detail/participants.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/detail/variable/aggregation.h"
@@ -20,7 +21,6 @@
 #include "belfry/variable.h"
 
 #include <optional>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -202,7 +202,7 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
 
   // All replicas exchange values.
-  std::span<const int> exchange_ids() const { return {}; }
+  const detail::Participants* exchange_group() const { return nullptr; }
   template <detail::MergeKind Kind, class F, class... Args>
   auto merge_at(detail::MergePlace place, const void* identity, const F& fn, Args&&... args) const {
     using Request = detail::MergeCall<Kind, F, Args...>;

@@ -200,11 +200,10 @@ CrossDeviceOps& StrategyReductions::algorithm() {
 }
 
 // An algorithm that leaves the order to the communicator has replica order without one.
-ReductionOrder StrategyReductions::order_of(const LeafRef& leaf, std::size_t members) {
+ReductionOrder StrategyReductions::order_of(const LeafRef& leaf, const Participants& present) {
   if (order_ || leaf.tensor == nullptr) return order_.value_or(ReductionOrder::kReplicaOrder);
   if (dynamic_cast<NativeAllReduce*>(&algorithm()) == nullptr) return algorithm().order(devices_);
-  const bool are_all = members == static_cast<std::size_t>(devices_.size());
-  const Communicator* const communicator = are_all ? devices_.communicator() : nullptr;
+  const Communicator* const communicator = present.is_all() ? devices_.communicator() : nullptr;
   const bool is_native = communicator != nullptr && communicator->supports(leaf.dtype);
   return is_native ? communicator->order() : ReductionOrder::kReplicaOrder;
 }

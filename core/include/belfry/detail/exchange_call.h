@@ -20,6 +20,7 @@ struct Exchange {
   const char* verb = "";
   StrategyCore& core;
   const ExchangeMembers& members;
+  const Participants& present;  ///< The replicas that take part.
   const ExchangeArgs& args;
   CallSite site{};
 };

@@ -78,15 +78,16 @@ PerReplica<T> scatter_parts(const Exchange& exchange, const PerReplica<std::vect
 template <class Self>
 template <MergeKind Kind, class T, class Values>
 auto ExchangeVerbs<Self>::exchange(MergePlace place, T value, ExchangeArgs args,
-                                   const Values& values_of) {
-  const auto merge = [&values_of, ids = self().exchange_ids(), site = place.site](
+                                   const Values& values_of) const {
+  const auto merge = [&values_of, group = self().exchange_group(), site = place.site](
                          CrossReplicaContext& cross, const PerReplica<T>& values,
                          const PerReplica<ExchangeArgs>& asked) {
     StrategyCore& core = cross.core();
     const char* const verb = to_string(Kind);
     const auto of_all = [&](const PerReplica<ExchangeArgs>& all_asked) {
-      const ExchangeMembers members(ids, all_asked.present());
-      const Exchange exchange{verb, core, members, agreed_args(verb, all_asked, site), site};
+      const ExchangeMembers members(group, all_asked.present());
+      const Exchange exchange{
+          verb, core, members, all_asked.present(), agreed_args(verb, all_asked, site), site};
       return of_all_processes(core, verb, values, site, [&](const PerReplica<T>& all) {
         return values_of(exchange, all, values.present());
       });
@@ -99,7 +100,7 @@ auto ExchangeVerbs<Self>::exchange(MergePlace place, T value, ExchangeArgs args,
 template <class Self>
 template <class T>
 T ExchangeVerbs<Self>::reduce_scatter(ReduceOp op, T value, Axis axis,
-                                      std::vector<std::int64_t> sizes, MergePlace place) {
+                                      std::vector<std::int64_t> sizes, MergePlace place) const {
   if constexpr (require_axes<T>()) {
     return exchange<MergeKind::kReduceScatter>(
         place, std::move(value),
@@ -112,13 +113,13 @@ T ExchangeVerbs<Self>::reduce_scatter(ReduceOp op, T value, Axis axis,
 
 template <class Self>
 template <class T>
-std::vector<T> ExchangeVerbs<Self>::all_to_all(std::vector<T> parts, MergePlace place) {
+std::vector<T> ExchangeVerbs<Self>::all_to_all(std::vector<T> parts, MergePlace place) const {
   return exchange<MergeKind::kAllToAll>(place, std::move(parts), {}, all_to_all_values<T>);
 }
 
 template <class Self>
 template <class T>
-T ExchangeVerbs<Self>::broadcast(T value, int root, MergePlace place) {
+T ExchangeVerbs<Self>::broadcast(T value, int root, MergePlace place) const {
   return exchange<MergeKind::kBroadcast>(place, std::move(value), {.root = root},
                                          broadcast_values<T>);
 }
@@ -127,7 +128,7 @@ template <class Self>
 template <class T>
 std::optional<T> ExchangeVerbs<Self>::permute(T value,
                                               const std::vector<std::pair<int, int>>& pairs,
-                                              MergePlace place) {
+                                              MergePlace place) const {
   std::vector<std::int64_t> ends;
   for (const auto& [sender, receiver] : pairs) ends.insert(ends.end(), {sender, receiver});
   return exchange<MergeKind::kPermute>(place, std::move(value), {.pairs = std::move(ends)},
@@ -136,7 +137,7 @@ std::optional<T> ExchangeVerbs<Self>::permute(T value,
 
 template <class Self>
 template <class T>
-T ExchangeVerbs<Self>::scatter_from(std::vector<T> parts, int root, MergePlace place) {
+T ExchangeVerbs<Self>::scatter_from(std::vector<T> parts, int root, MergePlace place) const {
   return exchange<MergeKind::kScatterFrom>(place, std::move(parts), {.root = root},
                                            scatter_parts<T>);
 }
@@ -144,7 +145,7 @@ T ExchangeVerbs<Self>::scatter_from(std::vector<T> parts, int root, MergePlace p
 template <class Self>
 template <class T>
 T ExchangeVerbs<Self>::scatter_from(T value, Axis axis, int root, std::vector<std::int64_t> sizes,
-                                    MergePlace place) {
+                                    MergePlace place) const {
   if constexpr (require_axes<T>()) {
     return exchange<MergeKind::kScatterFrom>(
         place, std::move(value), {.axis = axis.value, .root = root, .sizes = std::move(sizes)},
@@ -156,7 +157,8 @@ T ExchangeVerbs<Self>::scatter_from(T value, Axis axis, int root, std::vector<st
 
 template <class Self>
 template <class T>
-std::optional<T> ExchangeVerbs<Self>::gather_to(T value, Axis axis, int root, MergePlace place) {
+std::optional<T> ExchangeVerbs<Self>::gather_to(T value, Axis axis, int root,
+                                                MergePlace place) const {
   if constexpr (require_axes<T>()) {
     return exchange<MergeKind::kGatherTo>(place, std::move(value),
                                           {.axis = axis.value, .root = root}, gather_values<T>);

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -37,9 +36,8 @@ struct ExchangeArgs {
 /// positions in the order of the indexes. For all replicas of a strategy, the index is the id.
 class ExchangeMembers {
  public:
-  /// `ids` has the replica of each index; none: all replicas, by id. Of these, those of `present`
-  /// take part.
-  ExchangeMembers(std::span<const int> ids, const Participants& present);
+  /// The replicas of a group, or all replicas (null). Of these, those of `present` take part.
+  ExchangeMembers(const Participants* group, const Participants& present);
 
   /// The number of indexes.
   int size() const { return static_cast<int>(positions_.size()); }
@@ -65,8 +63,8 @@ class ExchangeMembers {
 /// named by id, in a group by index. Parts belong to the replicas that take part, in the order of
 /// these numbers: one part for each (SEM-260).
 ///
-/// `Self` has `merge_at<Kind>(place, identity, function, args...)`, and `exchange_ids()`, the
-/// replica of each index, which outlives the merge; none for all replicas of the strategy.
+/// `Self` has `merge_at<Kind>(place, identity, function, args...)`, and `exchange_group()`: the
+/// group, which outlives the merge; null for all replicas of the strategy.
 ///
 /// Order, of every verb: blocks the host until all replicas have arrived. Host values are copied at
 /// once. Copies, slices and reductions of tensors are enqueued on compute streams; each device gets
@@ -94,10 +92,10 @@ class ExchangeVerbs {
   /// - InvalidArgumentError (kIntegerMean, kDType), as all_reduce.
   template <class T>
   T reduce_scatter(ReduceOp op, T value, Axis axis, std::vector<std::int64_t> sizes = {},
-                   MergePlace place = CallSite::here());
+                   MergePlace place = CallSite::here()) const;
   template <class T>
   T reduce_scatter(const MergeTag& tag, ReduceOp op, T value, Axis axis,
-                   std::vector<std::int64_t> sizes = {}) {
+                   std::vector<std::int64_t> sizes = {}) const {
     return reduce_scatter(op, std::move(value), axis, std::move(sizes), tag);
   }
 
@@ -106,17 +104,17 @@ class ExchangeVerbs {
   /// Throws, from `run`: InvalidArgumentError (kInvalidArgument): another number of parts than of
   /// replicas that take part.
   template <class T>
-  std::vector<T> all_to_all(std::vector<T> parts, MergePlace place = CallSite::here());
+  std::vector<T> all_to_all(std::vector<T> parts, MergePlace place = CallSite::here()) const;
   template <class T>
-  std::vector<T> all_to_all(const MergeTag& tag, std::vector<T> parts) {
+  std::vector<T> all_to_all(const MergeTag& tag, std::vector<T> parts) const {
     return all_to_all(std::move(parts), MergePlace(tag));
   }
 
   /// The value of `root`, on every replica; the values of other replicas are dropped (SEM-263).
   template <class T>
-  T broadcast(T value, int root, MergePlace place = CallSite::here());
+  T broadcast(T value, int root, MergePlace place = CallSite::here()) const;
   template <class T>
-  T broadcast(const MergeTag& tag, T value, int root) {
+  T broadcast(const MergeTag& tag, T value, int root) const {
     return broadcast(std::move(value), root, MergePlace(tag));
   }
 
@@ -125,10 +123,10 @@ class ExchangeVerbs {
   /// Throws, from `run`: InvalidArgumentError (kInvalidArgument): two senders to one receiver.
   template <class T>
   std::optional<T> permute(T value, const std::vector<std::pair<int, int>>& pairs,
-                           MergePlace place = CallSite::here());
+                           MergePlace place = CallSite::here()) const;
   template <class T>
   std::optional<T> permute(const MergeTag& tag, T value,
-                           const std::vector<std::pair<int, int>>& pairs) {
+                           const std::vector<std::pair<int, int>>& pairs) const {
     return permute(std::move(value), pairs, MergePlace(tag));
   }
 
@@ -137,9 +135,9 @@ class ExchangeVerbs {
   /// Throws, from `run`: InvalidArgumentError (kInvalidArgument): the root has another number of
   /// parts than of replicas that take part.
   template <class T>
-  T scatter_from(std::vector<T> parts, int root, MergePlace place = CallSite::here());
+  T scatter_from(std::vector<T> parts, int root, MergePlace place = CallSite::here()) const;
   template <class T>
-  T scatter_from(const MergeTag& tag, std::vector<T> parts, int root) {
+  T scatter_from(const MergeTag& tag, std::vector<T> parts, int root) const {
     return scatter_from(std::move(parts), root, MergePlace(tag));
   }
   /// Gives each replica its part of `root`'s value along `axis`, with the parts of reduce_scatter.
@@ -147,10 +145,10 @@ class ExchangeVerbs {
   /// Throws, from `run`: InvalidArgumentError (kShape, kInvalidArgument), as reduce_scatter.
   template <class T>
   T scatter_from(T value, Axis axis, int root, std::vector<std::int64_t> sizes = {},
-                 MergePlace place = CallSite::here());
+                 MergePlace place = CallSite::here()) const;
   template <class T>
   T scatter_from(const MergeTag& tag, T value, Axis axis, int root,
-                 std::vector<std::int64_t> sizes = {}) {
+                 std::vector<std::int64_t> sizes = {}) const {
     return scatter_from(std::move(value), axis, root, std::move(sizes), tag);
   }
 
@@ -158,17 +156,18 @@ class ExchangeVerbs {
   /// on the other replicas (SEM-266).
   /// Throws, from `run`: as all_gather.
   template <class T>
-  std::optional<T> gather_to(T value, Axis axis, int root, MergePlace place = CallSite::here());
+  std::optional<T> gather_to(T value, Axis axis, int root,
+                             MergePlace place = CallSite::here()) const;
   template <class T>
-  std::optional<T> gather_to(T value, int root, MergePlace place = CallSite::here()) {
+  std::optional<T> gather_to(T value, int root, MergePlace place = CallSite::here()) const {
     return gather_to(std::move(value), Axis(0), root, place);
   }
   template <class T>
-  std::optional<T> gather_to(const MergeTag& tag, T value, Axis axis, int root) {
+  std::optional<T> gather_to(const MergeTag& tag, T value, Axis axis, int root) const {
     return gather_to(std::move(value), axis, root, MergePlace(tag));
   }
   template <class T>
-  std::optional<T> gather_to(const MergeTag& tag, T value, int root) {
+  std::optional<T> gather_to(const MergeTag& tag, T value, int root) const {
     return gather_to(std::move(value), Axis(0), root, MergePlace(tag));
   }
 
@@ -176,9 +175,9 @@ class ExchangeVerbs {
   // `values_of(exchange, values of all replicas, own replicas)` are the results of the own
   // replicas.
   template <MergeKind Kind, class T, class Values>
-  auto exchange(MergePlace place, T value, ExchangeArgs args, const Values& values_of);
+  auto exchange(MergePlace place, T value, ExchangeArgs args, const Values& values_of) const;
 
-  Self& self() { return static_cast<Self&>(*this); }
+  const Self& self() const { return static_cast<const Self&>(*this); }
 };
 
 }  // namespace belfry::detail

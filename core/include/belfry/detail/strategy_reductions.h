@@ -119,8 +119,8 @@ class StrategyReductions {
 
   /// The order of additions for tensors, if all replicas take part.
   ReductionOrder tensor_order() { return order_ ? *order_ : algorithm().order(devices_); }
-  /// The order in which all_reduce adds the elements of a leaf if so many replicas take part.
-  ReductionOrder order_of(const LeafRef& leaf, std::size_t members);
+  /// The order in which all_reduce over the replicas of `present` adds the elements of a leaf.
+  ReductionOrder order_of(const LeafRef& leaf, const Participants& present);
   /// The name of the algorithm of the options or of the links; `native` without both.
   std::string_view algorithm_name() { return algorithm().name(); }
   const ReductionStatistics& statistics() const { return statistics_; }

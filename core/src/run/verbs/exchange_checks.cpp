@@ -113,10 +113,10 @@ void require_sizes(const Exchange& exchange, std::int64_t extent) {
 
 }  // namespace
 
-ExchangeMembers::ExchangeMembers(std::span<const int> ids, const Participants& present) {
-  const int size = ids.empty() ? present.replicas() : static_cast<int>(ids.size());
+ExchangeMembers::ExchangeMembers(const Participants* group, const Participants& present) {
+  const int size = group == nullptr ? present.replicas() : group->count();
   for (int index = 0; index < size; ++index) {
-    const int id = ids.empty() ? index : ids[static_cast<std::size_t>(index)];
+    const int id = group == nullptr ? index : group->id(index);
     positions_.push_back(present.has(id) ? count() : -1);
     if (!present.has(id)) continue;
     ids_.push_back(id);

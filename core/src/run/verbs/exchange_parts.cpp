@@ -85,7 +85,7 @@ ReduceOp op_of(const PartsReduction& reduction) {
 
 ReductionOrder order_of(const PartsReduction& reduction, std::size_t leaf) {
   return reduction.exchange.core.reductions().order_of(reduction.inputs.front()[leaf],
-                                                       reduction.inputs.size());
+                                                       reduction.exchange.present);
 }
 
 void require_sums_fit(const PartsReduction& reduction, LeafPlaces place) {
