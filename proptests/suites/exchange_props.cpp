@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Exchanges of values between replicas: numbers, lists and tensors, uneven and empty parts, and
-// replicas that take no part. Expected results are computed on the host from indices, element by
-// element.
+// Exchanges of values between replicas: numbers, lists and tensors, uneven and empty parts, absent
+// replicas. Expected results are computed on the host from indices, element by element.
 #include "belfry/testing/asserts.h"
 #include "suites/masked_values.h"
 #include "suites/property.h"
@@ -25,13 +24,13 @@ namespace {
 using Ids = std::vector<int>;
 using Extents = std::vector<std::int64_t>;
 
-/// The replicas, those that take part, and a seed of their values.
+/// The replicas, the present replicas, and a seed of the values.
 struct Drawn {
   int replicas = 1;
   Ids ids{};
   std::uint64_t seed = 0;
 
-  /// An argument with the id of each replica that takes part.
+  /// An argument with the id of each present replica.
   PerReplica<int> argument() const {
     return values_of_some(ids, replicas,
                           [this](int i) { return ids[static_cast<std::size_t>(i)]; });
@@ -126,7 +125,7 @@ Layout draw_layout(int parts, bool is_list) {
     layout.extents.push_back(
         *rc::gen::inRange(i == layout.axis ? 0 : 1, i == layout.axis ? 24 : 4));
   }
-  // Balanced by hand: part i has the rows that i, i + parts, i + 2 * parts ... count.
+  // Balanced parts: the rows are dealt out one by one.
   Extents sizes(static_cast<std::size_t>(parts), 0);
   const bool is_balanced = *rc::gen::arbitrary<bool>();
   for (std::int64_t row = 0; row < layout.extent(); ++row) {
@@ -152,7 +151,7 @@ std::vector<T> part_of(const Layout& layout, const std::vector<T>& whole, std::s
 
 class Exchanges : public Property {
  protected:
-  /// Checks `check(drawn, bench)` over random replicas, of which some take part.
+  /// Checks `check(drawn, bench)` over random replicas, some of them present.
   template <class Check>
   void holds_for_some(const Check& check) {
     holds([&] {
@@ -169,8 +168,8 @@ class Exchanges : public Property {
   }
 };
 
-/// Runs `body(replica)` on the replicas that take part, and compares the results of this process
-/// with `expected(id)`.
+/// Runs `body(replica)` on the present replicas, and compares the results of this process with
+/// `expected(id)`.
 template <class Body, class Expected>
 void compare(const Drawn& drawn, Bench& bench, const Body& body, const Expected& expected) {
   const auto got = bench.strategy().run([&](ReplicaContext& replica, int) { return body(replica); },

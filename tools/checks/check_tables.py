@@ -32,6 +32,7 @@ INCLUDE = "core/include/belfry/"
 CLASSES = {"strategy.h": "Strategy", "replica_context.h": "ReplicaContext",
            "cross_replica_context.h": "CrossReplicaContext", "checkpoint.h": "Checkpoint",
            "detail/strategy_verbs.h": "StrategyVerbs", "detail/assign_verbs.h": "AssignVerbs",
+           "detail/exchange_verbs.h": "ExchangeVerbs",
            "detail/axis_verbs.h": "AxisVerbs", "detail/destination_verbs.h": "DestinationVerbs"}
 FUNCTIONS = ("vjp.h", "indexed_slices.h", "scatter.h", "launch.h")
 TAKES_CONTEXT = re.compile(r"\w+\((?:ReplicaContext|CrossReplicaContext|const K& )")

@@ -97,6 +97,20 @@ TEST_F(TowerDistribute, DistributesDatasetsAndValues) {
   static_assert(std::is_same_v<tower::ReplicaContext, ReplicaContext>);
 }
 
+TEST_F(TowerDistribute, HasTheCollectiveOperations) {
+  const auto met = strategy_.run([](ReplicaContext& replica) {
+    const int id = replica.replica_id();
+    Ints all = replica.all_to_all(Ints{10 * id, 10 * id + 1});
+    all.push_back(replica.broadcast(id, 1));
+    all.push_back(replica.all_gather(Ints{id}, Axis(0))[1]);
+    all.push_back(replica.permute(id, {{1, 0}}).value_or(-1));
+    all.push_back(replica.reduce_scatter(ReduceOp::kSum, Ints{id, 2 * id}, Axis(0))[0]);
+    all.push_back(replica.all_reduce(ReduceOp::kSum, id));
+    return all;
+  });
+  EXPECT_THAT(met, ElementsAre(Ints{0, 10, 1, 1, 1, 1, 1}, Ints{1, 11, 1, 1, -1, 2, 1}));
+}
+
 TEST_F(TowerDistribute, ReadsTheClusterOfALauncher) {
   const ClusterSpec cluster{.jobs = {{"worker", {"a:1", "b:1"}}}};
   const TfConfig config = TfConfig::parse(

@@ -4,9 +4,10 @@
 // Gathers of lists of elements. The message of a process tells the axis and the length of each of
 // its lists, and has the elements, except for long lists of a group with parts: these follow. The
 // messages of all are joined in the exchange.
+#include "belfry/detail/gathered_lists.h"
+
 #include "belfry/backend/process_parts.h"
 #include "belfry/detail/gather_values.h"
-#include "belfry/detail/gathered_lists.h"
 #include "belfry/detail/process_values.h"
 #include "run/processes/group_members.h"
 
