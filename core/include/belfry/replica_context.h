@@ -201,8 +201,8 @@ class ReplicaContext : public detail::AssignVerbs<ReplicaContext>,
   friend struct detail::DefaultContext;
   ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
 
-  // All replicas exchange values.
-  const detail::Participants* exchange_group() const { return nullptr; }
+  // The group whose members exchange values; null: all replicas.
+  const detail::Participants* exchange_group() const { return merges_.group(); }
   template <detail::MergeKind Kind, class F, class... Args>
   auto merge_at(detail::MergePlace place, const void* identity, const F& fn, Args&&... args) const {
     using Request = detail::MergeCall<Kind, F, Args...>;
