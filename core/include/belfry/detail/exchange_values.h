@@ -88,9 +88,13 @@ auto ExchangeVerbs<Self>::exchange(MergePlace place, T value, ExchangeArgs args,
       const ExchangeMembers members(group, all_asked.present());
       const Exchange exchange{
           verb, core, members, all_asked.present(), agreed_args(verb, all_asked, site), site};
-      return of_all_processes(core, verb, values, site, [&](const PerReplica<T>& all) {
-        return values_of(exchange, all, values.present());
-      });
+      if (core.members().is_alone()) [[likely]] {
+        return values_of(exchange, values, values.present());
+      }
+      // Messages have the values that are read.
+      const PerReplica<T> sent = components_of(values, sources_of(exchange, Kind));
+      return values_of(exchange, gather_components_of_processes(core, verb, sent, site),
+                       values.present());
     };
     return of_all_processes(core, verb, asked, site, of_all);
   };

@@ -172,6 +172,22 @@ std::vector<int> senders_of(const Exchange& exchange) {
   return senders;
 }
 
+// Of a permutation without pairs, all: a message has at least one value.
+Participants sources_of(const Exchange& exchange, MergeKind kind) {
+  std::vector<int> ids;
+  if (kind == MergeKind::kBroadcast || kind == MergeKind::kScatterFrom) {
+    ids.push_back(root_of(exchange));
+  } else if (kind == MergeKind::kPermute) {
+    for (const int sender : senders_of(exchange)) {
+      if (sender >= 0) ids.push_back(exchange.members.id(sender));
+    }
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  }
+  if (ids.empty()) return exchange.present;
+  return Participants(exchange.present.replicas(), std::move(ids));
+}
+
 void require_parts(const Exchange& exchange, const std::vector<int>& replicas,
                    const std::vector<std::size_t>& counts) {
   const int count = exchange.members.count();

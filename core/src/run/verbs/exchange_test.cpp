@@ -4,13 +4,14 @@
 // Exchanges between replicas: examples, names, and refusals.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
+#include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
-#include "belfry/vjp.h"
-#include "run/testing/error_of_test.h"
+#include "collectives/testing/counting_links.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -159,6 +160,56 @@ TEST_F(Exchange, APartIsAValueOfItsOwn) {
            (!back || back->to_host() == List{1, 2, 3});
   });
   EXPECT_THAT(values, Each(true));
+}
+
+// The bytes from device to device, of an exchange of 4 x 2 floats on each of three devices.
+using Bytes = std::map<std::pair<int, int>, std::size_t>;
+template <class F>
+Bytes bytes_of(const F& exchange) {
+  testing::CountingLinks backend(3);
+  MirroredStrategy strategy(backend);
+  strategy.run([&](ReplicaContext& replica) {
+    exchange(replica, Tensor<float>::full({4, 2}, static_cast<float>(replica.replica_id())));
+  });
+  Bytes bytes;
+  for (const auto& [link, traffic] : backend.traffic().links) bytes[link] = traffic.bytes;
+  EXPECT_EQ(backend.traffic().remote_operands, 0U);
+  return bytes;
+}
+
+// A row has 8 bytes, and a column 16.
+TEST(ExchangedBytes, GoToTheirReceiverAlone) {
+  testing::asserts("SEM-260");
+  using Row = Tensor<float>;
+  const Bytes parts = {{{0, 1}, 8}, {{0, 2}, 8},  {{1, 0}, 16},
+                       {{1, 2}, 8}, {{2, 0}, 16}, {{2, 1}, 8}};
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Row& rows) {
+              replica.reduce_scatter(ReduceOp::kSum, rows, Axis(0));
+            }),
+            parts);
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Row& rows) {
+              replica.reduce_scatter(ReduceOp::kMean, rows, Axis(1), {0, 0, 2});
+            }),
+            (Bytes{{{0, 2}, 32}, {{1, 2}, 32}}));
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Row& rows) {
+              replica.all_to_all(std::vector{slice(rows, Axis(0), 0, 2), slice(rows, Axis(0), 2, 3),
+                                             slice(rows, Axis(0), 3, 4)});
+            }),
+            parts);
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Row& rows) { replica.broadcast(rows, 1); }),
+            (Bytes{{{1, 0}, 32}, {{1, 2}, 32}}));
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Row& rows) {
+              replica.permute(rows, {{2, 0}, {1, 1}});
+            }),
+            (Bytes{{{2, 0}, 32}}));
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Row& rows) {
+              replica.scatter_from(rows, Axis(1), 2);
+            }),
+            (Bytes{{{2, 0}, 16}, {{2, 1}, 16}}));
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Row& rows) {
+              replica.gather_to(rows, Axis(1), 2);
+            }),
+            (Bytes{{{0, 2}, 32}, {{1, 2}, 32}}));
 }
 
 TEST_F(Exchange, RefusesRootsThatDifferOrDoNotExist) {
