@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace belfry::detail {
 
 void TraceRecorder::operation(const Operation& operation, const TraceActor& actor,
@@ -72,15 +74,18 @@ void TraceRecorder::end_run(const Operation& operation, const TraceActor& actor,
 }
 
 void TraceRecorder::at_merge(const Operation& operation, const TraceActor& actor, TraceStep step) {
-  const std::uint64_t round = operation.subject;
-  step.number("round", round);
+  step.number("round", operation.subject);
   Run& run = runs_[actor.run];
+  const auto key_of = [&](const auto& name) {
+    return operation.members == 0 ? std::string() : std::string(name);
+  };
   if (operation.kind == OperationKind::kMerge) {
+    const std::string key = key_of(operation.name);
     step.text("name", operation.name).line(operation.site);
-    step.after(run.arrivals[round]);
-    run.arrivals.erase(round);
-    run.merges.erase(run.merges.begin(), run.merges.end());
-    if (const auto number = writer_.step(step)) run.merges[round] = *number;
+    step.after(run.arrivals[key]);
+    run.arrivals.erase(key);
+    run.merges.erase(key);
+    if (const auto number = writer_.step(step)) run.merges[key] = *number;
     return;
   }
   const bool gets = operation.kind == OperationKind::kResume;
@@ -88,11 +93,12 @@ void TraceRecorder::at_merge(const Operation& operation, const TraceActor& actor
   show_merge_values(gets, values);
   if (!values.verb().empty()) step.text("name", values.verb());
   values.add_to(step.line(operation.site));
-  const auto merge = run.merges.find(round);
+  const std::string key = key_of(values.verb());
+  const auto merge = run.merges.find(key);
   if (gets && merge != run.merges.end()) step.after({&merge->second, 1});
   const std::optional<std::uint64_t> number = writer_.step(step);
   if (!number) return;
-  if (!gets) run.arrivals[round].push_back(*number);
+  if (!gets) run.arrivals[key].push_back(*number);
   values.show_later(*number);
 }
 

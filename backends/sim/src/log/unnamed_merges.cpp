@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace belfry::sim {
@@ -46,8 +47,10 @@ std::vector<UnnamedMerges> unnamed_merges(const Log& log) {
     run.latest = merge.subject;
     const Annotation* const known = log.annotations().find(i);
     if (known == nullptr || known->site.empty()) continue;
-    // The verb of a merge with a name is `all_reduce "weight"`.
-    if (log.annotations().name(known->name).ends_with('"')) continue;
+    // The verb of a merge with a name is `all_reduce "weight"`. A line of several groups has
+    // several merges `all_reduce of group {0, 1}`, each with other replicas.
+    const std::string_view verb = log.annotations().name(known->name);
+    if (verb.ends_with('"') || verb.ends_with('}')) continue;
     int& most = line_of(lines, known->site).count;
     most = std::max(most, ++line_of(run.lines, known->site).count);
   }

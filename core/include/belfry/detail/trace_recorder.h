@@ -47,8 +47,10 @@ class TraceRecorder {
   struct Run {
     std::optional<std::uint64_t> begin;
     std::vector<std::uint64_t> ends;
-    std::map<std::uint64_t, std::vector<std::uint64_t>> arrivals;  // By round.
-    std::map<std::uint64_t, std::uint64_t> merges;                 // By round.
+    // The steps since the latest merge, and the latest merge: of all replicas by an empty name, of
+    // a group by the name of the merge, which has the members.
+    std::map<std::string, std::vector<std::uint64_t>> arrivals;
+    std::map<std::string, std::uint64_t> merges;
   };
 
   void begin_run(const Operation& operation, const TraceActor& actor, const TraceActor& caller);

@@ -268,9 +268,13 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
                       .subject = own.merges,
                       .value = ordinal_,
                       .site = site};
+  Gate* gate = &gate_;
+  if (request.group != nullptr) [[unlikely]] {
+    operation.members = static_cast<std::uint16_t>(request.group->count());
+    gate = &groups_.gate(core().size(), replica);
+  }
   try {
-    executor_.block_until(operation,
-                          request.group == nullptr ? gate_ : groups_.gate(core().size(), replica));
+    executor_.block_until(operation, *gate);
   } catch (...) {
     publish(own.status, Status::kRunning);
     throw;
@@ -281,7 +285,7 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   executor_.announce(operation);
 }
 
-void ReplicaRunner::merge_round(const Participants& present) {
+void ReplicaRunner::merge_round(const Participants& present, int functions) {
   if (variables_.any()) {
     fail_unless_variables_agree(present);
     if (has_failed()) return;
@@ -306,7 +310,6 @@ void ReplicaRunner::merge_round(const Participants& present) {
                       .value = ordinal_,
                       .site = first.site,
                       .name = named.empty() ? std::string_view(verb) : named});
-  const int functions = present.has(functions_) ? functions_ : present.id(0);
   const auto work = [&] { first.type->execute(cross_, requests_.data(), present, functions); };
   HookStep step(*this, Hook::kMerge, verb, first.site, first.tag, work);
   const auto hook = [&] { core().hooks().do_merge(step); };

@@ -174,8 +174,8 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void announce_throw(int replica) noexcept;
   void announce_end_of_run() noexcept;
   void finish();
-  // `present` are all participants, or the members of a group.
-  void merge_round(const Participants& present);
+  // `present` are all participants, or the members of a group. `functions`: as functions_.
+  void merge_round(const Participants& present, int functions);
   bool merge_ready_groups() noexcept;
   bool merge_groups();
   void merge_group(const Participants& members);

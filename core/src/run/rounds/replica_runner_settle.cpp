@@ -54,7 +54,7 @@ Job::Settled ReplicaRunner::settle() noexcept {
   if (!std::ranges::all_of(states_, has_arrived) || groups_.any()) return settle_some();
   if (is_noted_) [[unlikely]]
     enter_round();
-  if (!has_failed() && agree()) merge_round(present_);
+  if (!has_failed() && agree()) merge_round(present_, functions_);
   executor_.open(gate_);
   return Settled::kResumed;
 }
@@ -89,7 +89,7 @@ Job::Settled ReplicaRunner::settle_some() {
     } else if (!has_failed() && groups_.any() && waits_in_group()) {
       fail_in_groups();
     } else if (!has_failed() && agree()) {
-      ended == 0 ? merge_round(present_) : fail_without_merge();
+      ended == 0 ? merge_round(present_, functions_) : fail_without_merge();
     }
   }
   open_all();
@@ -167,7 +167,7 @@ void ReplicaRunner::merge_group(const Participants& members) {
   if (max_steps_ != 0) count_steps(static_cast<std::uint64_t>(members.count()));
   if (has_failed()) return;
   const GroupScope scope(core(), cross_current_, members);
-  merge_round(members);
+  merge_round(members, members.has(functions_) ? functions_ : members.id(0));
 }
 
 }  // namespace belfry::detail

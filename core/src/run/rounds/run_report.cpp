@@ -32,8 +32,8 @@ std::string numbered_name(const MergeRequest& request, std::uint64_t merge) {
 
 // The end of a sentence about a merge. In a loop the places do not tell the
 // merges apart.
-std::string numbered(std::uint64_t round, const MergeTag* tag) {
-  return " (merge #" + std::to_string(round) + text_of(tag) + ")";
+std::string numbered(std::uint64_t round, const MergeTag* tag, const std::string& group = {}) {
+  return " (merge #" + std::to_string(round) + text_of(tag) + group + ")";
 }
 
 std::string sought_text(const VariableRequest& sought) {
@@ -163,18 +163,22 @@ Failure merge_mismatch(const RunFacts& run, std::uint64_t round) {
 Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest& first,
                     const std::exception_ptr& thrown) {
   ErrorReport report = report_of(thrown);
+  const Participants members = members_of(first, run.present);
+  // The merges of a group are counted by a member.
+  const auto lowest = static_cast<std::size_t>(members.id(0));
+  const std::uint64_t number = first.group == nullptr ? round : run.states[lowest].merges;
   const bool ours = report.code != ErrorCode::kMergeThrew;
   if (report.replicas.empty()) {
-    report.replicas = reports_of(run, members_of(first, run.present));
+    report.replicas = reports_of(run, members);
   } else if (first.type->kind != MergeKind::kMergeCall || first.tag != nullptr) {
-    report.summary += numbered(round, first.tag);
+    report.summary += numbered(number, first.tag, group_text(first));
   }
   if (ours) {
     std::exception_ptr described = with_report(thrown, report);
     return {std::move(described), std::move(report)};
   }
   report.summary =
-      numbered_name(first, round) + " threw " + report.summary + launch_of(run, thrown);
+      numbered_name(first, number) + " threw " + report.summary + launch_of(run, thrown);
   return {thrown, std::move(report)};
 }
 
