@@ -112,7 +112,8 @@ Mirrored<IndexedSlices<T>> reduce_all_slices(StrategyCore& core, ReduceOp op,
 /// Throws, beside the errors of every verb of CrossReplicaContext:
 /// - StructureMismatchError (kStructure): dense shapes differ;
 /// - InvalidArgumentError (kIntegerMean): the mean of integers;
-/// - InvalidArgumentError (kDType): bool.
+/// - InvalidArgumentError (kDType): bool;
+/// - UnsupportedError (kUnsupported): MAX, MIN and PROD.
 template <Element T>
 Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op,
                                          const PerReplica<IndexedSlices<T>>& slices,

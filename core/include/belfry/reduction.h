@@ -52,7 +52,7 @@ concept Folds = requires(const R& reduction, P folded, const P& next, int replic
 
 }  // namespace detail
 
-/// A reduction that a program defines, for all_reduce and reduce. `ReduceOp` names the two that
+/// A reduction that a program defines, for all_reduce and reduce. `ReduceOp` names those that
 /// backends have natively.
 ///
 ///     struct Largest {

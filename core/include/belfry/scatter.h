@@ -101,12 +101,14 @@ void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
 
 /// Applies the slices of all replicas in a merge; every component changes alike. The variable's
 /// aggregation combines the slices: SUM takes all rows in replica order, MEAN divides the rows by
-/// the number of participating replicas, ONLY_FIRST takes the first replica's slices.
+/// the number of participating replicas, ONLY_FIRST takes the first replica's slices. MAX, MIN and
+/// PROD take all rows for kMaximum, kMinimum and kMultiply.
 /// Order: blocks the host until all replicas have arrived; work is enqueued.
 /// Throws:
 /// - InvalidArgumentError (kNoAggregation): the variable has no aggregation;
 /// - InvalidArgumentError (kShape): slices that do not fit together;
-/// - UnsupportedError (kUnsupported): kMinimum, kMaximum and kSet with SUM or MEAN;
+/// - UnsupportedError (kUnsupported): kMinimum, kMaximum and kSet with SUM or MEAN, and all
+///   operations but their own with MAX, MIN or PROD;
 /// - ContextError (kOtherStrategy): a variable of another strategy;
 /// - MergeMismatchError (kMergePlaces), from `run`: replicas name several variables or operations.
 template <Element T>
@@ -123,7 +125,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
     if (aggregation == Aggregation::kOnlyFirst) {
       scatter(cross, op, variable, detail::first_slices(cross, all, site), site);
     } else {
-      const ReduceOp reduce = detail::reduce_op_of(aggregation);
+      const ReduceOp reduce = aggregation == Aggregation::kMean ? ReduceOp::kMean : ReduceOp::kSum;
       scatter(cross, op, variable, reduce_slices(cross, reduce, all, site), site);
     }
   };

@@ -23,12 +23,13 @@
 ///     const double y = replica.all_reduce(ReduceOp::kSum, x);               // Forward.
 ///     const double dx = all_reduce_vjp(replica, ReduceOp::kSum, dy);        // Backward.
 ///
-/// Collectives are linear: a product needs at most the structure of the input, and is a collective
-/// again. Products with a ReplicaContext are merges that every replica must reach.
+/// These collectives are linear: a product needs at most the structure of the input, and is a
+/// collective again. Products with a ReplicaContext are merges that every replica must reach.
 /// Order: as the collectives that the product calls.
 /// Throws, beside the errors of these collectives:
 /// - InvalidArgumentError (kShape): a cotangent shorter than the gathered value;
 /// - InvalidArgumentError (kIntegerMean): MEAN of integers;
+/// - UnsupportedError (kUnsupported): MAX, MIN and PROD, whose derivatives need the values;
 /// - StructureMismatchError (kStructure): a cotangent with other leaves or keys than the gathered
 ///   value.
 namespace belfry {
@@ -38,6 +39,7 @@ template <class T>
 T all_reduce_vjp(ReplicaContext& replica, ReduceOp op, T cotangent,
                  detail::MergePlace place = CallSite::here()) {
   if constexpr (detail::require_nest<T>()) {
+    detail::require_linear(op, place.site);
     return replica.all_reduce(op, std::move(cotangent), place);
   } else {
     return detail::Refused();
@@ -86,7 +88,7 @@ template <class T>
 Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
                        CallSite site = CallSite::here()) {
   if constexpr (detail::require_nest<T>()) {
-    detail::require_operator(op, site);
+    detail::require_linear(op, site);
     if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, cross.num_replicas(), site);
     return cross.broadcast(cotangent, site);
   } else {
@@ -102,7 +104,7 @@ PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerRepli
                          T cotangent, CallSite site = CallSite::here()) {
   if constexpr (detail::require_nest<T>()) {
     cross.core().require_cross("reduce_vjp", site);
-    detail::require_operator(op, site);
+    detail::require_linear(op, site);
     detail::require_replicas(cross.core(), value.size(), site);
     const detail::Participants& present = value.present();
     if (op == ReduceOp::kMean) {

@@ -56,7 +56,7 @@ AnyTensor fold_by_several_kernels(ReduceOp op, std::vector<AnyTensor> parts) {
     const std::size_t more = std::min(kMostInputs - 1, parts.size() - done);
     std::vector<AnyTensor> group{std::move(sum)};
     group.insert(group.end(), begin, begin + static_cast<std::ptrdiff_t>(more));
-    sum = fold_by_one_kernel(ReduceOp::kSum, group);
+    sum = fold_by_one_kernel(partial_op(op), group);
   }
   if (op == ReduceOp::kMean) {
     const auto count = static_cast<double>(parts.size());

@@ -124,7 +124,7 @@ void PlannedReduction::add(const PlanSchedule::Sum& sum, std::size_t tensor) {
   const Share& share = adder.shares[tensor];
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
-  kernel.parameters.reduce = sum.is_complete ? reduction_.op : ReduceOp::kSum;
+  kernel.parameters.reduce = sum.is_complete ? reduction_.op : partial_op(reduction_.op);
   std::size_t arrived = 0;
   for (const PlanSchedule::Term& term : sum.terms) {
     BufferView view = term_of(sum, term, tensor);

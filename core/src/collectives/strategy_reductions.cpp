@@ -23,10 +23,10 @@ namespace belfry {
 
 void require_operator(ReduceOp op, CallSite site) {
   // A number that was read from a file may stand for no operator.
-  if (op <= ReduceOp::kMean) return;
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             to_string(op) + " is no way to reduce values",
-                             "use ReduceOp::kSum or ReduceOp::kMean", site);
+  if (op <= ReduceOp::kProd) return;
+  throw InvalidArgumentError(
+      ErrorCode::kInvalidArgument, to_string(op) + " is no way to reduce values",
+      "use an enumerator of ReduceOp: kSum, kMean, kMax, kMin or kProd", site);
 }
 
 void require_reducible(ReduceOp op, DType dtype, CallSite site) {
@@ -47,8 +47,13 @@ void require_reducible(ReduceOp op, DType dtype, CallSite site) {
 void require_reducible(ReduceOp op, const LeafRef& leaf, CallSite site) {
   if (leaf.own == nullptr) return require_reducible(op, leaf.dtype, site);
   require_operator(op, site);
-  if (op != ReduceOp::kMean || leaf.own->divide != nullptr) return;
+  const bool divides = op == ReduceOp::kMean;
+  if (detail::is_additive(op) && (!divides || leaf.own->divide != nullptr)) return;
   const std::string type = detail::name_of(*leaf.own);
+  if (!divides) {
+    throw InvalidArgumentError(ErrorCode::kDType, "values of " + type + " have no " + to_string(op),
+                               "reduce by SUM, or by a Reduction of your own", site);
+  }
   throw InvalidArgumentError(ErrorCode::kDType, "values of " + type + " have no MEAN",
                              "write static " + type + " divide(const " + type +
                                  "& sum, int count) in ElementTraits, or reduce by SUM",

@@ -61,6 +61,10 @@ GradientBuckets::GradientBuckets(Strategy& strategy, std::vector<std::string> pa
            site);
   }
   require_operator(options.op, site);
+  if (!detail::is_additive(options.op)) {
+    refuse("gradients do not combine by " + to_string(options.op),
+           "use ReduceOp::kMean or ReduceOp::kSum", -1, site);
+  }
   discard();
 }
 

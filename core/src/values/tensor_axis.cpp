@@ -191,14 +191,16 @@ AnyTensor launch_slice(const AnyTensor& x, int axis, std::int64_t begin, std::in
   return pick_rows(x, blocks.inner, rows, std::move(shape), site);
 }
 
-AnyTensor launch_axis_sum(const AnyTensor& x, int axis, std::string_view what, CallSite site) {
+AnyTensor launch_axis_fold(FoldOp op, const AnyTensor& x, int axis, std::string_view what,
+                           CallSite site) {
+  const SiteScope scope(site);
   require_storage({what, site}, x);
   const Blocks blocks = blocks_of(x.shape(), axis);
   const std::int64_t extent = x.shape().extent(axis);
   Shape shape = without_axis(x.shape(), axis);
   if (blocks.inner == 1) {
     const AnyTensor matrix = x.reshaped({blocks.outer, extent}, site);
-    return launch_fold(FoldOp::kSum, true, matrix, what, site).reshaped(std::move(shape), site);
+    return fold_matrix(op, true, matrix, {what, site}).reshaped(std::move(shape), site);
   }
   AnyTensor columns = x;
   if (blocks.outer != 1 && x.shape().count() != 0) {
@@ -212,7 +214,7 @@ AnyTensor launch_axis_sum(const AnyTensor& x, int axis, std::string_view what, C
     columns = pick_rows(x, blocks.inner, rows, x.shape(), site);
   }
   const AnyTensor matrix = columns.reshaped({extent, blocks.outer * blocks.inner}, site);
-  return launch_fold(FoldOp::kSum, false, matrix, what, site).reshaped(std::move(shape), site);
+  return fold_matrix(op, false, matrix, {what, site}).reshaped(std::move(shape), site);
 }
 
 }  // namespace belfry::detail

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/backend/element_ops.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
 #include "values/tensor_operands.h"
@@ -28,14 +29,18 @@ AnyTensor launch_fold(FoldOp op, bool rows, const AnyTensor& x, std::string_view
   const TensorCall call{what, site};
   require_storage(call, x);
   require_matrix(call, x);
-  if (op == FoldOp::kSum) require_arithmetic(call, x.dtype());
-  const std::int64_t length = x.shape().extent(rows ? 1 : 0);
-  const Shape shape{x.shape().extent(rows ? 0 : 1)};
-  if (length == 0 && shape.count() != 0 && op != FoldOp::kSum) {
+  const bool is_extreme = op == FoldOp::kMaximum || op == FoldOp::kMinimum;
+  if (is_extreme && x.shape().extent(rows ? 1 : 0) == 0 && x.shape().extent(rows ? 0 : 1) != 0) {
     throw InvalidArgumentError(ErrorCode::kShape,
                                std::string(what) + " of a tensor " + to_string(x.shape()),
                                "there is no largest element among none", site);
   }
+  return fold_matrix(op, rows, x, call);
+}
+
+AnyTensor fold_matrix(FoldOp op, bool rows, const AnyTensor& x, const TensorCall& call) {
+  if (!element::supports(op, x.dtype())) require_arithmetic(call, x.dtype());
+  const Shape shape{x.shape().extent(rows ? 0 : 1)};
   AnyTensor out = AnyTensor::allocate(x.dtype(), shape, x.placement());
   Kernel kernel;
   kernel.kind = rows ? KernelKind::kRowReduce : KernelKind::kColumnReduce;

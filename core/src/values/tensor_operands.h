@@ -40,6 +40,10 @@ struct Fit {
 /// Throws: InvalidArgumentError (kShape).
 Fit fit(const TensorCall& call, const Shape& left, const Shape& right);
 
+/// Folds the rows of a matrix, or its columns. The fold of no elements is the neutral element.
+/// Throws: InvalidArgumentError (kDType) for sums and products of bool.
+AnyTensor fold_matrix(FoldOp op, bool rows, const AnyTensor& x, const TensorCall& call);
+
 /// Launches on the compute stream. Does nothing if all outputs are empty.
 void launch(const Placement& placement, Kernel kernel);
 

@@ -44,9 +44,10 @@ namespace detail {
 
 void require_mean_of_mirrored(ReduceOp op, CallSite site) {
   if (op == ReduceOp::kMean) return;
-  throw InvalidArgumentError(ErrorCode::kSumOfMirrored, "SUM of a Mirrored is ambiguous",
-                             "use the value itself, or the value times the number of replicas",
-                             site);
+  throw InvalidArgumentError(
+      ErrorCode::kSumOfMirrored,
+      (op == ReduceOp::kSum ? "SUM" : to_string(op)) + " of a Mirrored is ambiguous",
+      "use the value itself, or the value times the number of replicas", site);
 }
 
 void require_current(const ReplicaContext& tower, CallSite site) {

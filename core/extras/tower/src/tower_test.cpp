@@ -225,8 +225,8 @@ TEST_F(Tower, ReductionsAreNamed) {
   EXPECT_EQ(tower::reduce(cross, tower::kMeanReduction, tower::broadcast(cross, 4)).value(), 4);
   const PerReplica<Ints> lists{{1, 2}, {3}};
   EXPECT_EQ(tower::reduce(cross, "sum", lists, Axis(0)).value(), 6);
-  EXPECT_THAT(error_of([&] { tower::reduce(cross, "max", ids_); }),
-              AllOf(HasSubstr("BF-030"), HasSubstr("\"max\""), HasSubstr("tower_test.cpp")));
+  EXPECT_THAT(error_of([&] { tower::reduce(cross, "median", ids_); }),
+              AllOf(HasSubstr("BF-030"), HasSubstr("\"median\""), HasSubstr("tower_test.cpp")));
   EXPECT_THAT(error_of([&] { tower::reduce(cross, "sum", tower::broadcast(cross, 4)); }),
               AllOf(HasSubstr("BF-037"), HasSubstr("tower_test.cpp")));
   EXPECT_THAT(error_of([&] { tower::reduce(cross, "mean", ids_); }), HasSubstr("BF-035"));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/fold_of_list.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/strategy_core.h"
@@ -159,38 +160,22 @@ std::int64_t axis_count(const GatherCall& call, ReduceOp op, DType dtype,
 std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
                                             const std::vector<AnyTensor>& parts);
 
-/// The type a sum is kept in until it is stored: float for 16-bit floats, unsigned for integers,
-/// so that they wrap.
-template <class E>
-using SumOf = typename std::conditional_t<
-    std::is_integral_v<E>, std::make_unsigned<std::conditional_t<std::is_integral_v<E>, E, int>>,
-    std::type_identity<std::conditional_t<sizeof(E) == 2, float, E>>>::type;
-
-template <class E>
-SumOf<E> sum_of(const std::vector<E>& values) {
-  if (values.empty()) return SumOf<E>(0);
-  auto sum = static_cast<SumOf<E>>(values.front());
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    sum = static_cast<SumOf<E>>(sum + static_cast<SumOf<E>>(values[i]));
-  }
-  return sum;
-}
-
 template <class E>
 Mirrored<E> reduce_along(StrategyCore& core, ReduceOp op, const PerReplica<std::vector<E>>& value,
                          Axis axis, CallSite site) {
+  using C = element::Compute<E>;
   std::vector<Shape> shapes;
-  ReplicaArray<SumOf<E>> sums(value.present().count());
+  ReplicaArray<C> folds(value.present().count());
   for (const std::vector<E>& part : value) {
     shapes.push_back(Shape{static_cast<std::int64_t>(part.size())});
-    sums.emplace_back(sum_of(part));
+    folds.emplace_back(fold_of_list(op, part));
   }
   const GatherCall call{core, value.present(), axis, site, "reduce"};
   const std::int64_t count = axis_count(call, op, dtype_of<E>(), shapes);
-  const PerReplica<SumOf<E>> parts(std::move(sums), value.present());
-  SumOf<E> total = reduce_value(core, ReduceOp::kSum, parts, site).value();
+  const PerReplica<C> parts(std::move(folds), value.present());
+  C total = reduce_value(core, partial_op(op), parts, site).value();
   if constexpr (!std::is_integral_v<E>) {
-    if (op == ReduceOp::kMean) total /= static_cast<SumOf<E>>(count);
+    if (op == ReduceOp::kMean) total /= static_cast<C>(count);
   }
   ReplicaArray<E> shared(1);
   shared.emplace_back(static_cast<E>(total));

@@ -154,11 +154,10 @@ class SavedNest final : public SavedVariable {
     for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
       load_leaf(file, leaf, place, site);
     }
-    const bool total = info().synchronization == Synchronization::kOnRead &&
-                       info().aggregation == Aggregation::kSum;
     if (core_.members().has_listeners()) message_ = message_about(value, sums, site);
-    ReplicaArray<T> values = total ? split_total(core_, info(), std::move(value), sums, site)
-                                   : value_for_each(core_, info(), std::move(value));
+    ReplicaArray<T> values = has_shares(info())
+                                 ? split_total(core_, info(), std::move(value), sums, site)
+                                 : value_for_each(core_, info(), std::move(value));
     if (const auto& reader = variable_.state(site).reader) {
       for (int i = 0; i < values.size(); ++i) {
         values[i] = reader->on_restore(std::move(values[i]),
@@ -202,7 +201,7 @@ class SavedNest final : public SavedVariable {
   }
   // The component of a replica, from the saved value (SEM-56).
   T component_of(const T& value, SumSplit sums, int replica, CallSite site) {
-    if (info().aggregation == Aggregation::kSum) {
+    if (has_shares(info())) {
       return share_of_total(core_, info(), value, sums, replica, site);
     }
     const auto& reader = variable_.state(site).reader;

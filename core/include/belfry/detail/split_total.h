@@ -15,10 +15,17 @@
 
 namespace belfry::detail {
 
-/// Makes the leaves of a total the share of component `component` among `components`. Order: blocks
-/// the host for tensors that are divided. Throws: InvalidArgumentError (kDType) for bool.
+/// Makes the leaves of a total the share of component `component` among `components`. A product
+/// ignores `split`: component 0 gets the total, the others 1. Order: blocks the host for tensors
+/// that are divided. Throws: InvalidArgumentError (kDType) for bool.
 void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components,
-                CallSite site);
+                bool is_product, CallSite site);
+
+/// Whether a restored value is split into shares: of a replica-local sum or product (SEM-254).
+inline bool has_shares(const VariableInfo& info) {
+  return info.synchronization == Synchronization::kOnRead &&
+         (info.aggregation == Aggregation::kSum || info.aggregation == Aggregation::kProd);
+}
 
 /// Throws: InvalidArgumentError (kInvalidArgument) for the number of no SumSplit.
 void require_split(SumSplit split, CallSite site);
@@ -66,7 +73,7 @@ template <Nest T>
 T share_of_total(const StrategyCore& core, const VariableInfo& info, T total, SumSplit split,
                  int replica, CallSite site) {
   take_share(leaves_of(total), split, number_of_component(info, replica),
-             components_of_all(core, info), site);
+             components_of_all(core, info), info.aggregation == Aggregation::kProd, site);
   return total;
 }
 
@@ -77,7 +84,7 @@ ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, T tota
   ReplicaArray<T> shares = value_for_each(core, info, std::move(total));
   for (int i = 0; i < shares.size(); ++i) {
     take_share(leaves_of(shares[i]), split, number_of_component(info, info.first_replica + i),
-               components_of_all(core, info), site);
+               components_of_all(core, info), info.aggregation == Aggregation::kProd, site);
   }
   return shares;
 }

@@ -17,8 +17,9 @@
 
 namespace belfry::detail {
 
-/// Throws: InvalidArgumentError (kInvalidArgument) for the number of no operator.
-void require_operator(ReduceOp op, CallSite site);
+/// Throws: InvalidArgumentError (kInvalidArgument) for the number of no operator; UnsupportedError
+/// (kUnsupported) for MAX, MIN and PROD.
+void require_linear(ReduceOp op, CallSite site);
 /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, with the place of the first leaf
 /// whose elements have no mean.
 void require_mean(const std::vector<LeafRef>& leaves, LeafPlaces place, CallSite site);

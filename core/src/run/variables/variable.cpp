@@ -23,54 +23,6 @@
 
 namespace belfry {
 
-Aggregation aggregation_of(ReduceOp op, CallSite site) {
-  require_operator(op, site);
-  switch (op) {
-    case ReduceOp::kSum:
-      return Aggregation::kSum;
-    case ReduceOp::kMean:
-      return Aggregation::kMean;
-    case ReduceOp::kMax:
-      return Aggregation::kMax;
-    case ReduceOp::kMin:
-      return Aggregation::kMin;
-    case ReduceOp::kProd:
-      break;
-  }
-  return Aggregation::kProd;
-}
-
-ReduceOp detail::reduce_op_of(Aggregation aggregation) {
-  using enum ReduceOp;
-  for (const ReduceOp op : {kSum, kMean, kMax, kMin}) {
-    if (aggregation_of(op) == aggregation) return op;
-  }
-  check(aggregation == Aggregation::kProd, "an aggregation without an operator");
-  return kProd;
-}
-
-std::string to_string(Aggregation aggregation) {
-  switch (aggregation) {
-    case Aggregation::kNone:
-      return "none";
-    case Aggregation::kSum:
-      return "sum";
-    case Aggregation::kMean:
-      return "mean";
-    case Aggregation::kMax:
-      return "max";
-    case Aggregation::kMin:
-      return "min";
-    case Aggregation::kProd:
-      return "prod";
-    case Aggregation::kOnlyFirst:
-      return "only-first";
-    case Aggregation::kOther:
-      return "other";
-  }
-  return "aggregation(" + std::to_string(static_cast<int>(aggregation)) + ")";
-}
-
 std::string to_string(Synchronization synchronization) {
   switch (synchronization) {
     case Synchronization::kAuto:
@@ -173,9 +125,9 @@ void require_possible(const VariableInfo& info, const VariableOptions& options, 
   }
   if (options.synchronization == Synchronization::kOnRead &&
       options.aggregation == Aggregation::kNone) {
-    throw InvalidArgumentError(ErrorCode::kNoAggregation,
-                               "replica-local variable" + name + " could never be read",
-                               "give it an aggregation: sum, mean or only-first", site);
+    throw InvalidArgumentError(
+        ErrorCode::kNoAggregation, "replica-local variable" + name + " could never be read",
+        "give it an aggregation: sum, mean, max, min, prod or only-first", site);
   }
   if (options.synchronization != Synchronization::kOnRead &&
       options.aggregation == Aggregation::kOther) {
@@ -327,7 +279,8 @@ void require_readable(const VariableInfo& info) {
       ErrorCode::kNoAggregation,
       "replica-local variable" + (info.name.empty() ? "" : " \"" + info.name + "\"") +
           " has aggregation other, and no reduction to read it",
-      "pass the reduction itself, or aggregate by sum, mean or only-first", info.created);
+      "pass the reduction itself, or aggregate by sum, mean, max, min, prod or only-first",
+      info.created);
 }
 
 void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves,

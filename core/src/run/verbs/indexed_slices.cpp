@@ -76,6 +76,11 @@ void require_same_slice_reduction(const PerReplica<ReduceOp>& ops, CallSite site
 
 void require_slice_reduction(ReduceOp op, DType dtype, CallSite site) {
   require_reducible(op, dtype, site);
+  if (is_additive(op)) return;
+  throw UnsupportedError(ErrorCode::kUnsupported, "slices have no " + to_string(op),
+                         "a row that a replica lacks is 0 there: reduce dense tensors, or scatter "
+                         "rows to a variable in cross-replica context",
+                         site);
 }
 
 }  // namespace belfry::detail

@@ -86,7 +86,9 @@ std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
   if (!report) return error;
   if (report->code != ErrorCode::kDType && report->code != ErrorCode::kIntegerMean) return error;
   const auto refused = std::ranges::find_if(leaves, [op](const LeafRef& leaf) {
-    if (leaf.own != nullptr) return op == ReduceOp::kMean && leaf.own->divide == nullptr;
+    if (leaf.own != nullptr) {
+      return !is_additive(op) || (op == ReduceOp::kMean && leaf.own->divide == nullptr);
+    }
     return leaf.dtype == DType::kBool || (op == ReduceOp::kMean && !is_floating(leaf.dtype));
   });
   if (refused == leaves.end()) return error;

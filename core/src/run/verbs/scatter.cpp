@@ -19,13 +19,46 @@ void require_shape_of(const Shape& slices, const Shape& component, const Variabl
                              "give the slices the shape of the whole variable", site);
 }
 
+namespace {
+
+// Rows that are parts of a sum or a mean have no meaningful least row, and no last row. An extreme
+// or a product of all rows is the same operation, row by row.
+bool are_combinable(ScatterOp op, Aggregation by) {
+  switch (by) {
+    case Aggregation::kOnlyFirst:
+      return true;
+    case Aggregation::kMax:
+      return op == ScatterOp::kMaximum;
+    case Aggregation::kMin:
+      return op == ScatterOp::kMinimum;
+    case Aggregation::kProd:
+      return op == ScatterOp::kMultiply;
+    default:
+      return op <= ScatterOp::kDivide;
+  }
+}
+
+std::string_view combinable_by(Aggregation by) {
+  switch (by) {
+    case Aggregation::kMax:
+      return "raised (ScatterOp::kMaximum)";
+    case Aggregation::kMin:
+      return "lowered (ScatterOp::kMinimum)";
+    case Aggregation::kProd:
+      return "multiplied by";
+    default:
+      return "added, subtracted, multiplied or divided by";
+  }
+}
+
+}  // namespace
+
 void require_combinable(ScatterOp op, const VariableInfo& info, CallSite site) {
-  // Rows that are parts of a sum or a mean have no meaningful least row, and no last row.
-  if (info.aggregation == Aggregation::kOnlyFirst || op <= ScatterOp::kDivide) return;
+  if (are_combinable(op, info.aggregation)) return;
   throw UnsupportedError(
       ErrorCode::kUnsupported,
       describe_change(op, info) + " in a replica: slices that are combined by " +
-          to_string(info.aggregation) + " can be added, subtracted, multiplied or divided by",
+          to_string(info.aggregation) + " can be " + std::string(combinable_by(info.aggregation)),
       "make it (" + to_string(info.created) +
           ") with {.aggregation = Aggregation::kOnlyFirst}, or scatter in cross-replica context",
       site);

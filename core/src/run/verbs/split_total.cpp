@@ -76,6 +76,21 @@ void take_share_of(const LeafRef& leaf, SumSplit split, int component, int compo
   write_elements(leaf, values);
 }
 
+// A product of factors of 1 is the total for any number of components.
+void take_factor(const LeafRef& leaf) {
+  if (leaf.own != nullptr) {
+    throw InvalidArgumentError(ErrorCode::kDType,
+                               "values of " + name_of(*leaf.own) + " have no prod",
+                               "reduce by SUM, or by a Reduction of your own");
+  }
+  kernels::visit_type(kernels::AllTypes{}, leaf.dtype, [&](auto tag) {
+    using E = typename decltype(tag)::Type;
+    if constexpr (!std::is_same_v<E, element::BoolByte>) {
+      write_elements(leaf, std::vector<E>(leaf.count, static_cast<E>(1)));
+    }
+  });
+}
+
 // Shares of a quotient need not add up to the total.
 void take_share_of_own(const LeafRef& leaf, SumSplit split, CallSite site) {
   if (split == SumSplit::kFirst) return leaf.own->set_zero(leaf.data);
@@ -87,14 +102,18 @@ void take_share_of_own(const LeafRef& leaf, SumSplit split, CallSite site) {
 }  // namespace
 
 void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components,
-                CallSite site) {
-  if (split == SumSplit::kFirst && component == 0) return;
+                bool is_product, CallSite site) {
+  if ((is_product || split == SumSplit::kFirst) && component == 0) return;
   for (const LeafRef& leaf : leaves) {
     if (leaf.dtype == DType::kBool) {
       throw InvalidArgumentError(ErrorCode::kDType, "bool values have no total",
                                  "cast them to an integer type first", site);
     }
     if (leaf.count == 0) continue;
+    if (is_product) {
+      take_factor(leaf);
+      continue;
+    }
     if (leaf.own != nullptr) {
       take_share_of_own(leaf, split, site);
       continue;

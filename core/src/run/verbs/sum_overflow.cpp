@@ -36,26 +36,55 @@ const E* elements_on_host(const LeafRef& leaf, std::vector<E>& storage) {
 }
 
 template <class E>
-bool fits(Int128 sum) {
+bool is_in_range(Int128 sum) {
   return sum >= Int128{std::numeric_limits<E>::min()} &&
          sum <= Int128{std::numeric_limits<E>::max()};
 }
 
+// An exact sum or product of integers of up to 64 bits.
+class ExactResult {
+ public:
+  explicit ExactResult(ReduceOp op) : is_product_(op == ReduceOp::kProd), value_(is_product_) {}
+
+  void take(Int128 term) {
+    if (!is_product_) {
+      value_ += term;
+    } else if (term == 0) {
+      is_zero_ = true;
+    } else {
+      is_beyond_ = is_beyond_ || __builtin_mul_overflow(value_, term, &value_);
+    }
+  }
+  template <class E>
+  bool fits() const {
+    return is_zero_ || (!is_beyond_ && is_in_range<E>(value_));
+  }
+  std::string text() const {
+    return is_beyond_ ? "of more than 128 bits" : fmt::format("{}", value_);
+  }
+
+ private:
+  bool is_product_;
+  bool is_zero_ = false;    // A factor is 0.
+  bool is_beyond_ = false;  // The product of the other factors leaves 128 bits.
+  Int128 value_;
+};
+
 template <class E>
-std::optional<SumOverflow> find_in_leaf(std::span<const std::vector<LeafRef>> parts,
+std::optional<SumOverflow> find_in_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
                                         std::size_t leaf) {
   const std::size_t count = parts.front()[leaf].count;
-  std::vector<Int128> sums(count);
+  std::vector<ExactResult> results(count, ExactResult(op));
   std::vector<std::vector<E>> storage(parts.size());
   std::vector<const E*> elements;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     elements.push_back(elements_on_host<E>(parts[part][leaf], storage[part]));
-    for (std::size_t i = 0; i < count; ++i) sums[i] += elements.back()[i];
+    for (std::size_t i = 0; i < count; ++i) results[i].take(elements.back()[i]);
   }
-  const auto found = std::ranges::find_if_not(sums, fits<E>);
-  if (found == sums.end()) return std::nullopt;
-  const auto element = static_cast<std::size_t>(found - sums.begin());
-  SumOverflow overflow{leaf, element, count, dtype_of<E>(), fmt::format("{}", *found), {}};
+  const auto found = std::ranges::find_if_not(results, &ExactResult::fits<E>);
+  if (found == results.end()) return std::nullopt;
+  const auto element = static_cast<std::size_t>(found - results.begin());
+  SumOverflow overflow{op, leaf, element, count, dtype_of<E>(), found->text(), {}};
   for (const E* own : elements) overflow.operands.push_back(std::to_string(own[element]));
   return overflow;
 }
@@ -73,13 +102,13 @@ std::string range_of(DType dtype) {
 
 std::optional<SumOverflow> find_sum_overflow(ReduceOp op,
                                              std::span<const std::vector<LeafRef>> parts) {
-  if (op != ReduceOp::kSum) return std::nullopt;
+  if (op != ReduceOp::kSum && op != ReduceOp::kProd) return std::nullopt;
   const std::vector<LeafRef>& first = parts.front();
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     if (!is_added_as_integers(first[leaf])) continue;
     std::optional<SumOverflow> found;
     kernels::visit_type(Integers{}, first[leaf].dtype, [&](auto tag) {
-      found = find_in_leaf<typename decltype(tag)::Type>(parts, leaf);
+      found = find_in_leaf<typename decltype(tag)::Type>(op, parts, leaf);
     });
     if (found) return found;
   }
@@ -88,14 +117,17 @@ std::optional<SumOverflow> find_sum_overflow(ReduceOp op,
 
 void throw_sum_overflow(const SumOverflow& found, const std::string& place,
                         std::vector<ReplicaReport> replicas, CallSite site) {
+  const bool is_product = found.op == ReduceOp::kProd;
+  const std::string result = is_product ? "product" : "sum";
   ErrorReport report;
   report.code = ErrorCode::kSumOverflow;
-  report.summary = "the sum " + found.sum + " does not fit " + to_string(found.dtype) + place;
+  report.summary =
+      "the " + result + " " + found.sum + " does not fit " + to_string(found.dtype) + place;
   if (found.count > 1) report.summary += " at element " + std::to_string(found.element);
   if (replicas.empty()) {
     std::string_view gap = ", of ";
     for (const std::string& operand : found.operands) {
-      report.summary += std::string(std::exchange(gap, " + ")) + operand;
+      report.summary += std::string(std::exchange(gap, is_product ? " * " : " + ")) + operand;
     }
   }
   for (std::size_t i = 0; i < replicas.size(); ++i) {
@@ -103,10 +135,10 @@ void throw_sum_overflow(const SumOverflow& found, const std::string& place,
   }
   report.replicas = std::move(replicas);
   report.site = site;
-  report.expected = "a sum in " + range_of(found.dtype);
+  report.expected = "a " + result + " in " + range_of(found.dtype);
   report.hint =
-      "cast to a wider element type before the reduction, or clear report_overflow to "
-      "let sums wrap";
+      "cast to a wider element type before the reduction, or clear report_overflow to let " +
+      result + "s wrap";
   throw InvalidArgumentError(std::move(report));
 }
 

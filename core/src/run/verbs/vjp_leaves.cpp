@@ -14,7 +14,16 @@
 
 namespace belfry::detail {
 
-void require_operator(ReduceOp op, CallSite site) { belfry::require_operator(op, site); }
+void require_linear(ReduceOp op, CallSite site) {
+  require_operator(op, site);
+  if (is_additive(op)) return;
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         "a reduction by " + to_string(op) +
+                             " is not linear, and has no product "
+                             "with a cotangent alone",
+                         "compute the derivative from the values: all_gather gives all of them",
+                         site);
+}
 
 void require_mean(const std::vector<LeafRef>& leaves, LeafPlaces place, CallSite site) {
   try {

@@ -63,7 +63,8 @@ void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site,
                               const Participants* present = nullptr);
 /// Throws: StructureMismatchError (kStructure) unless all replicas ask for the same reduction.
 void require_same_slice_reduction(const PerReplica<ReduceOp>& ops, CallSite site);
-/// Throws: InvalidArgumentError (kIntegerMean) for MEAN of integers, (kDType) for bool.
+/// Throws: InvalidArgumentError (kIntegerMean) for MEAN of integers, (kDType) for bool;
+/// UnsupportedError (kUnsupported) for MAX, MIN and PROD.
 void require_slice_reduction(ReduceOp op, DType dtype, CallSite site);
 
 }  // namespace detail

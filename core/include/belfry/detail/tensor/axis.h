@@ -37,7 +37,8 @@ AnyTensor flatten_all(const std::vector<AnyTensor>& parts);
 
 AnyTensor launch_slice(const AnyTensor& x, int axis, std::int64_t begin, std::int64_t end,
                        CallSite site);
-AnyTensor launch_axis_sum(const AnyTensor& x, int axis, std::string_view what, CallSite site);
+AnyTensor launch_axis_fold(FoldOp op, const AnyTensor& x, int axis, std::string_view what,
+                           CallSite site);
 AnyTensor launch_concatenate(const std::vector<AnyTensor>& parts, Axis axis, CallSite site);
 
 }  // namespace detail
@@ -67,8 +68,8 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t begin, std::int64_t 
 /// is 0.
 template <Element T>
 Tensor<T> axis_sum(const Tensor<T>& x, Axis axis, CallSite site = CallSite::here()) {
-  return Tensor<T>(detail::launch_axis_sum(
-      x.any(), detail::axis_of(x.shape(), axis, "axis_sum", site), "axis_sum", site));
+  return Tensor<T>(detail::launch_axis_fold(
+      FoldOp::kSum, x.any(), detail::axis_of(x.shape(), axis, "axis_sum", site), "axis_sum", site));
 }
 
 }  // namespace belfry
