@@ -21,15 +21,9 @@ class CountingCommunicator final : public belfry::Communicator {
   std::span<const int> local_ranks() const override { return inner_->local_ranks(); }
   belfry::ReductionOrder order() const override { return inner_->order(); }
   bool supports(belfry::DType dtype) const override { return inner_->supports(dtype); }
-  void all_reduce(belfry::ReduceOp op, std::span<const belfry::CollectivePart> parts) override {
-    inner_->all_reduce(op, parts);
-    reductions_ += 1;  // Not reached when the parts are refused.
-  }
-  void broadcast(int root, std::span<const belfry::CollectivePart> parts) override {
-    inner_->broadcast(root, parts);
-  }
-  void all_gather(std::span<const belfry::CollectivePart> parts) override {
-    inner_->all_gather(parts);
+  void run(const belfry::Collective& collective) override {
+    inner_->run(collective);  // Throws if the parts are refused.
+    reductions_ += collective.kind == belfry::CollectiveKind::kAllReduce ? 1 : 0;
   }
   void check_health() override { inner_->check_health(); }
 

@@ -146,7 +146,7 @@ Outcome overlapping_output(sim::Backend& backend, bool is_correct) {
     const BufferView input = is_correct ? floats(at, 2, value) : part_of(outputs.back(), 1, 2);
     parts.push_back({input, outputs.back(), &at.compute_stream()});
   }
-  communicator->all_gather(parts);  // bug 27, access 1
+  communicator->run({.kind = CollectiveKind::kAllGather, .parts = parts});  // bug 27, access 1
   return values_of(backend.device(0).compute_stream(), outputs[0]);
 }
 

@@ -54,7 +54,7 @@ Outcome reduction_before_gradient(sim::Backend& backend, bool is_correct) {
     if (is_correct) order(at.compute_stream(), at.communication_stream());
   }
   const std::vector<CollectivePart> parts = parts_of(backend, gradients, sums);
-  communicator->all_reduce(ReduceOp::kSum, parts);  // bug 21, access 2
+  communicator->run({.kind = CollectiveKind::kAllReduce, .parts = parts});  // bug 21, access 2
   return values_of(backend.device(0).communication_stream(), sums[0].any().view());
 }
 
@@ -64,7 +64,7 @@ Outcome sum_before_reduction(sim::Backend& backend, bool is_correct) {
   const std::vector<Tensor<float>> sums = finished(backend, 0);
   const auto communicator = backend.communicator(kBoth);
   const std::vector<CollectivePart> parts = parts_of(backend, gradients, sums);
-  communicator->all_reduce(ReduceOp::kSum, parts);  // bug 22, access 1
+  communicator->run({.kind = CollectiveKind::kAllReduce, .parts = parts});  // bug 22, access 1
   Device& first = backend.device(0);
   if (is_correct) order(first.communication_stream(), first.compute_stream());
   const std::vector<float> sum = sums[0].to_host();  // bug 22, access 2
@@ -80,7 +80,8 @@ Outcome broadcast_as_barrier(sim::Backend& backend, bool is_correct) {
   Device& second = backend.device(1);
   scale(tables[0], 10);  // bug 18, access 1
   if (is_correct) order(root.compute_stream(), root.communication_stream());
-  communicator->broadcast(0, parts_of(backend, tokens, tokens));
+  communicator->run(
+      {.kind = CollectiveKind::kBroadcast, .parts = parts_of(backend, tokens, tokens), .root = 0});
   order(second.communication_stream(), second.compute_stream());
   second.compute_stream().copy(tables[1].any().view(), tables[0].any().view());  // bug 18, access 2
   return values_of(second.compute_stream(), tables[1].any().view());

@@ -52,7 +52,8 @@ Outcome rank_taken_for_device(sim::Backend& backend, bool is_correct) {
     parts.push_back({views.back(), views.back(), &at.compute_stream()});
   }
   const int root = is_correct ? count - 1 : 0;  // bug 10, access 1
-  backend.communicator(devices)->broadcast(root, parts);
+  backend.communicator(devices)->run(
+      {.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root});
   return values_of(backend.device(0).compute_stream(), views.back());
 }
 

@@ -26,7 +26,7 @@ set(BELFRY_SUITES
   CACHE INTERNAL "All suites")
 set(BELFRY_SUITE_LINKS belfry::testing rapidcheck_gtest GTest::gtest Eigen3::Eigen
   CACHE INTERNAL "Libraries of the suites")
-set(BELFRY_SPI_SUITES spi_collective_props spi_kernel_props spi_stream_props
+set(BELFRY_SPI_SUITES spi_collective_props spi_exchange_props spi_kernel_props spi_stream_props
                       spi_user_kernel_props
   CACHE INTERNAL "The suites of the backend interface")
 

@@ -159,7 +159,7 @@ TEST(CudaBackend, LeavesUsersTheirCurrentGpu) {
   Backend backend{{.devices = {0, 1}}};
   const int both[] = {0, 1};
   test::Members members(backend);
-  backend.communicator(both)->all_reduce(ReduceOp::kSum, members.parts);
+  backend.communicator(both)->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
   EXPECT_EQ(members.value(1), 3.0F);
   int gpu = -1;
   ASSERT_EQ(cudaGetDevice(&gpu), cudaSuccess);

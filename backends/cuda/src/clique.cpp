@@ -8,20 +8,13 @@
 #include "ownership.h"
 #include "work_trace.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <string>
 
 namespace belfry::cuda {
-namespace {
-
-std::uint64_t bytes_of(std::span<const CollectivePart> parts) {
-  std::uint64_t bytes = 0;
-  for (const CollectivePart& part : parts) bytes += part.input.bytes();
-  return bytes;
-}
-
-}  // namespace
 
 Clique::Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
     : Clique(std::move(shared), devices, {.size = static_cast<int>(devices.size())}) {}
@@ -34,28 +27,66 @@ Clique::Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices
   std::iota(ranks_.begin(), ranks_.end(), span_.first);
 }
 
-void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  for (const auto& own : collectives_of(parts, members())) {
-    require({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op});
+// Counts the collective, and shows the call to profilers, the trace and the flight recorder.
+void Clique::run(const Collective& given) {
+  Collective collective = given;
+  collective.ranks = span_.size;
+  collective.first = span_.first;
+  if (collective.kind == CollectiveKind::kAllReduce) {
+    Collective one = collective;
+    for (const auto& own : collectives_of(given.parts, members())) {
+      one.parts = own;
+      require(one);
+    }
+  } else {
+    require(collective);
   }
-  carry_out({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = op},
-            shared().counters.all_reduce, bytes_of(parts), [&] { do_all_reduce(op, parts); });
+  const std::span<const std::size_t> counts = collective.counts;
+  if (std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end()) {
+    collective.counts = {};  // All are equal.
+  }
+  const std::uint64_t bytes = collective.bytes();
+  const NvtxRange range(shared().nvtx, to_string(collective.kind), bytes,
+                        collective.parts.size());
+  counter_of(collective.kind).call(bytes);
+  tell(collective);
+  const UntoldWork own;
+  if (flights_ == nullptr || collective.parts.empty()) return carry_out(collective);
+  flights_->begin(collective, devices_.size());
+  carry_out(collective);
+  flights_->end(tensor(collective.parts, 0));
 }
 
-void Clique::broadcast(int root, std::span<const CollectivePart> parts) {
-  const Collective collective{.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root};
-  require(collective);
-  const int sender = root - first_rank();
-  const bool is_here = sender >= 0 && sender < members();
-  const std::uint64_t bytes = is_here ? bytes_of(parts.subspan(sender, 1)) : 0;
-  carry_out(collective, shared().counters.broadcast, bytes, [&] { do_broadcast(root, parts); });
+void Clique::carry_out(const Collective& collective) {
+  switch (collective.kind) {
+    case CollectiveKind::kAllReduce:
+      return do_all_reduce(collective.op, collective.parts);
+    case CollectiveKind::kBroadcast:
+      return do_broadcast(collective.root, collective.parts);
+    case CollectiveKind::kAllGather:
+      return do_all_gather(collective);
+    case CollectiveKind::kReduceScatter:
+      return do_reduce_scatter(collective);
+    case CollectiveKind::kExchange:
+      return do_exchange(collective);
+  }
 }
 
-void Clique::all_gather(std::span<const CollectivePart> parts) {
-  const Collective collective{.kind = CollectiveKind::kAllGather, .parts = parts};
-  require(collective);
-  carry_out(collective, shared().counters.all_gather, bytes_of(parts),
-            [&] { do_all_gather(parts); });
+Counters::Verb& Clique::counter_of(CollectiveKind kind) const {
+  Counters& counters = shared().counters;
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return counters.all_reduce;
+    case CollectiveKind::kBroadcast:
+      return counters.broadcast;
+    case CollectiveKind::kAllGather:
+      return counters.all_gather;
+    case CollectiveKind::kReduceScatter:
+      return counters.reduce_scatter;
+    case CollectiveKind::kExchange:
+      break;
+  }
+  return counters.exchange;
 }
 
 void Clique::record(const detail::FlightGroup& group) {
@@ -64,24 +95,12 @@ void Clique::record(const detail::FlightGroup& group) {
   }
 }
 
-// Counts the collective, and shows the call to profilers, the trace and the flight recorder.
-template <class Work>
-void Clique::carry_out(const Collective& collective, Counters::Verb& verb, std::uint64_t bytes,
-                       Work&& work) {
-  const NvtxRange range(shared().nvtx, to_string(collective.kind), bytes,
-                        collective.parts.size());
-  verb.call(bytes);
-  tell(collective.kind, collective.parts);
-  const UntoldWork own;
-  if (flights_ == nullptr || collective.parts.empty()) return work();
-  flights_->begin(collective, devices_.size());
-  work();
-  flights_->end(tensor(collective.parts, 0));
-}
-
-void Clique::tell(CollectiveKind kind, std::span<const CollectivePart> parts) const {
+void Clique::tell(const Collective& collective) const {
   if (shared_->work_trace == nullptr) return;
-  for (const CollectivePart& part : parts) stream(part).tell(to_string(kind));
+  for (std::size_t i = 0; i < collective.parts.size(); ++i) {
+    const bool is_involved = collective.involves(static_cast<int>(i % devices_.size()));
+    if (is_involved) stream(collective.parts[i]).tell(to_string(collective.kind));
+  }
 }
 
 void Clique::check_health() {
@@ -101,26 +120,40 @@ std::vector<BufferPtr> Clique::buffers_of(std::span<const CollectivePart> parts)
   return buffers;
 }
 
-void Clique::require(Collective collective) const {
-  collective.ranks = span_.size;
-  collective.first = span_.first;
+std::vector<BufferPtr> Clique::buffers_of(std::span<const Transfer> transfers) const {
+  std::vector<BufferPtr> buffers;
+  for (const Transfer& one : transfers) {
+    if (is_here(one.from)) buffers.push_back(one.input.buffer);
+    if (is_here(one.to)) buffers.push_back(one.output.buffer);
+  }
+  return buffers;
+}
+
+void Clique::require(const Collective& collective) const {
   validate(collective, members());
   for (int member = 0; member < members(); ++member) {
     const CollectivePart& part = collective.parts[static_cast<std::size_t>(member)];
-    const std::string rank = std::to_string(span_.first + member);
     if (&own(*shared_, *part.stream).state() != &device(member).state()) {
+      const std::string rank = std::to_string(span_.first + member);
       throw InvalidArgumentError(
           ErrorCode::kInvalidArgument,
           "the stream of rank " + rank + " is not of the device of that rank");
     }
-    const auto require_here = [&](const BufferView& view) {
-      if (own(*shared_, view).state().gpu() == device(member).gpu()) return;
-      throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                                 "a buffer of rank " + rank + " is not on the device of that rank");
-    };
-    if (collective.reads_input_of(member)) require_here(part.input);
-    require_here(part.output);
+    if (collective.reads_input_of(member)) require_here(member, part.input);
+    if (collective.kind != CollectiveKind::kExchange) require_here(member, part.output);
   }
+  if (collective.kind != CollectiveKind::kExchange) return;
+  for (const Transfer& one : collective.transfers) {
+    if (is_here(one.from)) require_here(one.from - span_.first, one.input);
+    if (is_here(one.to)) require_here(one.to - span_.first, one.output);
+  }
+}
+
+void Clique::require_here(int member, const BufferView& view) const {
+  if (own(*shared_, view).state().gpu() == device(member).gpu()) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a buffer of rank " +
+                                                              std::to_string(span_.first + member) +
+                                                              " is not on the device of that rank");
 }
 
 }  // namespace belfry::cuda

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/backend.h"
 #include "belfry/backend/collective.h"
 #include "device.h"
 #include "flight_calls.h"
@@ -26,9 +27,7 @@ class Clique : public Communicator {
  public:
   int size() const final { return span_.size; }
   std::span<const int> local_ranks() const final { return ranks_; }
-  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) final;
-  void broadcast(int root, std::span<const CollectivePart> parts) final;
-  void all_gather(std::span<const CollectivePart> parts) final;
+  void run(const Collective& given) final;
   void check_health() override;
   /// Tells the flight recorder of the backend, if there is one, of each collective. `group` has the
   /// ranks of this process.
@@ -49,6 +48,8 @@ class Clique : public Communicator {
   int members() const { return static_cast<int>(devices_.size()); }
   /// The rank of the first member in this process.
   int first_rank() const { return span_.first; }
+  /// Whether a rank is of this process.
+  bool is_here(int rank) const { return rank >= first_rank() && rank < first_rank() + members(); }
   Device& device(int member) const { return *devices_[static_cast<std::size_t>(member)]; }
   Stream& stream(const CollectivePart& part) const;
   void* address(const BufferView& view) const;
@@ -63,20 +64,23 @@ class Clique : public Communicator {
   }
   /// The memory of `parts`.
   static std::vector<BufferPtr> buffers_of(std::span<const CollectivePart> parts);
+  /// The memory of `transfers` in this process.
+  std::vector<BufferPtr> buffers_of(std::span<const Transfer> transfers) const;
 
  private:
   // Called after the checks. `parts` has any number of tensors, and each member has one stream for
   // all of them.
   virtual void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
   virtual void do_broadcast(int root, std::span<const CollectivePart> parts) = 0;
-  virtual void do_all_gather(std::span<const CollectivePart> parts) = 0;
+  virtual void do_all_gather(const Collective& collective) = 0;
+  virtual void do_reduce_scatter(const Collective& collective) = 0;
+  virtual void do_exchange(const Collective& collective) = 0;
 
-  void require(Collective collective) const;
-  void tell(CollectiveKind kind, std::span<const CollectivePart> parts) const;
-  // `work` enqueues the collective; `bytes` are those of the inputs.
-  template <class Work>
-  void carry_out(const Collective& collective, Counters::Verb& verb, std::uint64_t bytes,
-                 Work&& work);
+  void require(const Collective& collective) const;
+  void require_here(int member, const BufferView& view) const;
+  void tell(const Collective& collective) const;
+  void carry_out(const Collective& collective);
+  Counters::Verb& counter_of(CollectiveKind kind) const;
 
   std::shared_ptr<SharedState> shared_;  // with the Backend
   std::vector<Device*> devices_;

@@ -52,7 +52,7 @@ std::optional<float> reduce(sim::SimulatedDriver& machine, std::uint64_t dropped
   const std::uint64_t before = machine.calls("cudaStreamWaitEvent");
   if (dropped != 0) machine.fail("cudaStreamWaitEvent", dropped, 0);
   try {
-    clique->all_reduce(ReduceOp::kSum, parts);
+    clique->run({.kind = CollectiveKind::kAllReduce, .parts = parts});
     waits = machine.calls("cudaStreamWaitEvent") - before;
     float sum = 0;
     parts[reader].stream->read(&sum, parts[reader].output);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace belfry::cuda {
@@ -15,6 +16,27 @@ namespace {
 
 // Collectives whose end nobody has asked for. A question is about the first half.
 constexpr std::size_t kMostPending = 32;
+
+// Of an exchange: each transfer is a tensor.
+detail::FlightValues values_of(const Collective& collective, std::size_t members) {
+  if (collective.kind == CollectiveKind::kExchange) {
+    if (collective.transfers.empty()) return {};
+    const Transfer& first = collective.transfers.front();
+    const BufferView& view = first.input.buffer != nullptr ? first.input : first.output;
+    return {.dtype = view.dtype, .count = view.count, .tensors = collective.transfers.size()};
+  }
+  const bool is_broadcast = collective.kind == CollectiveKind::kBroadcast;
+  const bool is_reduction = collective.kind == CollectiveKind::kAllReduce ||
+                            collective.kind == CollectiveKind::kReduceScatter;
+  const CollectivePart& first = collective.parts.front();
+  const bool has_equal_outputs = is_broadcast || !collective.counts.empty();
+  const BufferView& view = has_equal_outputs && !is_reduction ? first.output : first.input;
+  return {.op = is_reduction ? std::optional(collective.op) : std::nullopt,
+          .dtype = view.dtype,
+          .count = view.count,
+          .tensors = collective.parts.size() / members,
+          .root = is_broadcast ? collective.root : -1};
+}
 
 }  // namespace
 
@@ -29,18 +51,9 @@ FlightCalls::~FlightCalls() { ring_.remove(*this); }
 
 void FlightCalls::begin(const Collective& collective, std::size_t members) {
   retire();
-  const CollectivePart& first = collective.parts.front();
-  const bool is_broadcast = collective.kind == CollectiveKind::kBroadcast;
-  const bool is_reduction = collective.kind == CollectiveKind::kAllReduce;
-  const BufferView& view = is_broadcast ? first.output : first.input;
   present_.ticket =
       ring_.begin(group_, to_string(collective.kind).data(), detail::submitting_site());
-  ring_.set_values(present_.ticket,
-                   {.op = is_reduction ? std::optional(collective.op) : std::nullopt,
-                    .dtype = view.dtype,
-                    .count = view.count,
-                    .tensors = collective.parts.size() / members,
-                    .root = is_broadcast ? collective.root : -1});
+  ring_.set_values(present_.ticket, values_of(collective, members));
 }
 
 // Without an event the end of the collective stays unknown: the collective itself is enqueued.

@@ -102,6 +102,34 @@ TEST_F(CudaFlights, TellMergesAndCollectives) {
   EXPECT_EQ(machine.reports(), std::vector<std::string>{});
 }
 
+// Rank 0 sends its float to rank 1. Two floats of each rank become one on each rank.
+TEST_F(CudaFlights, TellExchangesAndReduceScatters) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  FlightRecorder recorder{prefix};
+  Backend backend{{.recorder = &recorder, .warm_up = false}};
+  const auto clique = backend.communicator(first_ranks(2));
+  Members members(backend);
+  const std::vector<Transfer> transfers{{0, 1, members.parts[0].input, members.parts[1].output}};
+  clique->run({.kind = CollectiveKind::kExchange, .parts = members.parts, .transfers = transfers});
+  for (CollectivePart& part : members.parts) {
+    part.input = view_of(part.stream->device().allocate(8, *part.stream), DType::kInt32);
+    part.stream->launch({.kind = KernelKind::kFill, .outputs = {part.input}, .inputs = {}});
+    part.output = view_of(part.stream->device().allocate(4, *part.stream), DType::kInt32);
+  }
+  clique->run({.kind = CollectiveKind::kReduceScatter, .parts = members.parts});
+  for (const CollectivePart& part : members.parts) part.stream->synchronize();
+  recorder.write();
+  const std::vector<Json> calls = entries_of(file(0), "communicator");
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0]["profiling_name"], "nccl:exchange");
+  EXPECT_EQ(calls[0]["input_sizes"], Json::parse("[[1]]"));
+  EXPECT_EQ(calls[1]["profiling_name"], "nccl:reduce_scatter");
+  EXPECT_EQ(calls[1]["input_sizes"], Json::parse("[[2]]"));
+  EXPECT_EQ(calls[1]["belfry"]["op"], "sum");
+  for (const Json& call : calls) EXPECT_EQ(call["state"], "completed");
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+}
+
 // 100 collectives are more than the recorder keeps events for.
 TEST_F(CudaFlights, NoteTheEndOfEachCollective) {
   const sim::SimulatedDriver machine({.gpus = 2});
@@ -109,7 +137,9 @@ TEST_F(CudaFlights, NoteTheEndOfEachCollective) {
   Backend backend{{.recorder = &recorder}};
   const auto clique = backend.communicator(first_ranks(2));
   Members members(backend);
-  for (int i = 0; i < 100; ++i) clique->all_reduce(ReduceOp::kMean, members.parts);
+  for (int i = 0; i < 100; ++i)
+    clique->run(
+        {.kind = CollectiveKind::kAllReduce, .parts = members.parts, .op = ReduceOp::kMean});
   EXPECT_EQ(members.value(0), members.value(1));
   recorder.write();
   const std::vector<Json> calls = entries_of(file(1), "communicator");
@@ -140,14 +170,14 @@ TEST_F(CudaFlights, TellAMissingRankAtTheDeadlineOfWork) {
       const auto joined =
           backend.join(first_ranks(1), {offers, process, [] { return GroupHealth{}; }});
       Members members(backend);
-      joined->all_reduce(ReduceOp::kSum, members.parts);
+      joined->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
       members.value(0);
       both.arrive_and_wait();
       if (process == 1) return recorders[1].write();
       MirroredStrategy strategy{backend};
       const auto wait = [&] {
         strategy.run([&](ReplicaContext&) {
-          joined->all_reduce(ReduceOp::kSum, members.parts);
+          joined->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
           members.value(0);
         });
       };

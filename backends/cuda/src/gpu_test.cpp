@@ -58,10 +58,18 @@ TEST(NcclOnOneGpu, GivesEveryCollectiveOfOneRank) {
     return one.read(output) == given;
   };
   NcclClique& clique = *one.clique;
-  EXPECT_TRUE(is_given_by([&](const auto& parts) { clique.all_reduce(ReduceOp::kSum, parts); }));
-  EXPECT_TRUE(is_given_by([&](const auto& parts) { clique.all_reduce(ReduceOp::kMean, parts); }));
-  EXPECT_TRUE(is_given_by([&](const auto& parts) { clique.broadcast(0, parts); }));
-  EXPECT_TRUE(is_given_by([&](const auto& parts) { clique.all_gather(parts); }));
+  EXPECT_TRUE(is_given_by([&](const auto& parts) {
+    clique.run({.kind = CollectiveKind::kAllReduce, .parts = parts});
+  }));
+  EXPECT_TRUE(is_given_by([&](const auto& parts) {
+    clique.run({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = ReduceOp::kMean});
+  }));
+  EXPECT_TRUE(is_given_by([&](const auto& parts) {
+    clique.run({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = 0});
+  }));
+  EXPECT_TRUE(is_given_by([&](const auto& parts) {
+    clique.run({.kind = CollectiveKind::kAllGather, .parts = parts});
+  }));
   clique.check_health();
   EXPECT_EQ(one.shared->counters.snapshot().nccl_collectives, 6U) << "two of them warmed up";
 }

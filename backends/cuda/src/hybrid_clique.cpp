@@ -3,16 +3,33 @@
 
 #include "hybrid_clique.h"
 
+#include "belfry/backend/device.h"
+#include "belfry/backend/kernel.h"
 #include "wide_parts.h"
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace belfry::cuda {
 namespace {
 
 const CollectivePart& part_of(std::span<const CollectivePart> parts, int member) {
   return parts[static_cast<std::size_t>(member)];
+}
+
+BufferView room_like(const BufferView& view, belfry::Stream& stream, DType dtype) {
+  return view_of(stream.device().allocate(view.count * size_of(dtype), stream), dtype);
+}
+
+BufferView rounded_to(DType dtype, const BufferView& view, belfry::Stream& stream) {
+  Kernel kernel;
+  kernel.kind = KernelKind::kCast;
+  kernel.inputs = {view};
+  kernel.outputs = {room_like(view, stream, dtype)};
+  BufferView rounded = kernel.outputs.front();
+  stream.launch(std::move(kernel));
+  return rounded;
 }
 
 }  // namespace
@@ -96,16 +113,99 @@ void HybridClique::do_broadcast(int root, std::span<const CollectivePart> parts)
   for (const Group& group : groups_) group.clique->copy_from_first(parts_of(group, parts));
 }
 
-void HybridClique::do_all_gather(std::span<const CollectivePart> parts) {
-  const BufferView input = part_of(parts, 0).input;  // All have the same elements.
+void HybridClique::do_all_gather(const Collective& collective) {
   for (int root = 0; root < size(); ++root) {
-    Parts slices(parts.begin(), parts.end());
-    for (CollectivePart& slice : slices) {
-      slice.output.offset += static_cast<std::size_t>(root) * input.bytes();
-      slice.output.count = input.count;
-    }
+    Parts slices(collective.parts.begin(), collective.parts.end());
+    for (CollectivePart& slice : slices) slice.output = collective.slice(slice.output, root);
     do_broadcast(root, slices);
   }
+}
+
+// A temporary of each leader has the sums of its group, then its slices of the whole sum.
+void HybridClique::do_reduce_scatter(const Collective& collective) {
+  const WideParts wide(collective);
+  const DType dtype = collective.parts[0].input.dtype;
+  NcclClique::require_addable(wide.dtype());
+  Parts sums(wide.parts().begin(), wide.parts().end());
+  for (const Group& group : groups_) {
+    CollectivePart& leading = sums[static_cast<std::size_t>(group.members[0])];
+    leading.output =
+        wide.dtype() == dtype ? room_like(leading.input, *leading.stream, dtype) : leading.input;
+    group.clique->sum_to_first(parts_of(group, sums));
+  }
+  Parts leading = leaders(sums);
+  for (CollectivePart& sum : leading) sum.input = sum.output;
+  among_leaders_->sum_slices_for(collective, leading, leader_of_);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const BufferView& sum = leading[i].output;
+    BufferView rounded = sum;
+    std::vector<Transfer> copies;
+    for (const int member : groups_[i].members) {
+      if (collective.op != ReduceOp::kMean) break;
+      divisors_[i].divide(collective.slice(sum, first_rank() + member), *leading[i].stream);
+    }
+    if (wide.dtype() != dtype) rounded = rounded_to(dtype, sum, *leading[i].stream);
+    int position = 0;
+    for (const int member : groups_[i].members) {
+      copies.push_back({0, position++, collective.slice(rounded, first_rank() + member),
+                        part_of(collective.parts, member).output});
+    }
+    const Parts own = parts_of(groups_[i], collective.parts);
+    groups_[i].clique->exchange_for(
+        {.kind = CollectiveKind::kExchange, .parts = own, .transfers = copies});
+  }
+}
+
+void HybridClique::do_exchange(const Collective& collective) {
+  exchange_between_gpus(collective);
+  for (const Group& group : groups_) exchange_on_gpu(group, collective);
+}
+
+bool HybridClique::crosses_gpus(const Transfer& one) const {
+  return leader_of_[static_cast<std::size_t>(one.from)] !=
+         leader_of_[static_cast<std::size_t>(one.to)];
+}
+
+// A leader's calls are in the order of the ranks: in all processes those of two leaders agree.
+void HybridClique::exchange_between_gpus(const Collective& collective) {
+  std::multimap<std::pair<int, int>, Transfer> by_ranks;
+  for (const Transfer& one : collective.transfers) {
+    if (crosses_gpus(one)) by_ranks.emplace(std::pair(one.from, one.to), one);
+  }
+  std::vector<Transfer> crossing;
+  for (const auto& [ranks, one] : by_ranks) crossing.push_back(one);
+  Collective between = collective;
+  between.transfers = crossing;
+  std::vector<Parts> members;  // Of each group: the leader, and members with a transfer.
+  for (const Group& group : groups_) {
+    Parts& own = members.emplace_back();
+    for (const int member : group.members) {
+      if (own.empty() || between.involves(member)) own.push_back(part_of(collective.parts, member));
+    }
+    group.clique->first_follows(own);
+  }
+  for (Transfer& one : crossing) {
+    one.from = leader_of_[static_cast<std::size_t>(one.from)];
+    one.to = leader_of_[static_cast<std::size_t>(one.to)];
+  }
+  const Parts leading = leaders(collective.parts);
+  among_leaders_->exchange_for(
+      {.kind = CollectiveKind::kExchange, .parts = leading, .transfers = crossing});
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].clique->first_precedes(members[i]);
+}
+
+void HybridClique::exchange_on_gpu(const Group& group, const Collective& collective) {
+  const auto position = [&](int rank) {
+    const auto place = std::ranges::find(group.members, rank - first_rank());
+    return place == group.members.end() ? -1 : static_cast<int>(place - group.members.begin());
+  };
+  std::vector<Transfer> own;
+  for (const Transfer& one : collective.transfers) {
+    if (crosses_gpus(one) || position(one.from) < 0) continue;
+    own.push_back({position(one.from), position(one.to), one.input, one.output});
+  }
+  const Parts parts = parts_of(group, collective.parts);
+  group.clique->exchange_for({.kind = CollectiveKind::kExchange, .parts = parts, .transfers = own});
 }
 
 std::size_t HybridClique::group_of(int member) const {

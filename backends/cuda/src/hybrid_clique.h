@@ -17,7 +17,9 @@ namespace belfry::cuda {
 ///     NCCL among the leaders     the sum of all on ranks 0 and 3
 ///     copies in each group       the sum of all on all ranks
 ///
-/// MEAN divides once, at the leaders. 16-bit floats are floats until the copies.
+/// MEAN divides once, at the leaders. 16-bit floats are floats until the copies. In a
+/// reduce-scatter NCCL brings each slice to the leader of its rank alone. Leaders send and receive
+/// for their groups.
 class HybridClique final : public Clique {
  public:
   /// A communicator of several processes: `leader_of` has, for each rank, the number of the leader
@@ -47,8 +49,13 @@ class HybridClique final : public Clique {
 
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
-  void do_all_gather(std::span<const CollectivePart> parts) override;
+  void do_all_gather(const Collective& collective) override;
+  void do_reduce_scatter(const Collective& collective) override;
+  void do_exchange(const Collective& collective) override;
 
+  void exchange_between_gpus(const Collective& collective);
+  void exchange_on_gpu(const Group& group, const Collective& collective);
+  bool crosses_gpus(const Transfer& one) const;
   std::vector<Device*> make_groups(const std::shared_ptr<SharedState>& shared);
   std::size_t group_of(int member) const;
   Parts parts_of(const Group& group, std::span<const CollectivePart> parts) const;

@@ -119,7 +119,7 @@ TEST(KeptMemory, IsLetGoWhenTheDeviceHasNoMore) {
       stream.write(view, ones.data());
       parts.push_back({view, view, &stream});
     }
-    clique->all_reduce(ReduceOp::kSum, parts);
+    clique->run({.kind = CollectiveKind::kAllReduce, .parts = parts});
     const auto done = backend.device(0).create_event();
     parts[0].stream->record(*done);
     done->synchronize();  // Releases no memory, unlike a wait for the stream.

@@ -9,6 +9,8 @@
 #include "stream_handle.h"
 
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 namespace belfry::cuda {
 
@@ -37,7 +39,7 @@ void LocalClique::copy_from_first(std::span<const CollectivePart> parts) {
   lead(0, parts, [&](Stream& leading) {
     for (std::size_t i = 0; i < tensors(parts); ++i) {
       const auto own = tensor(parts, i);
-      for (const CollectivePart& part : own) copy(part.output, own.front().output, 0, leading);
+      for (const CollectivePart& part : own) copy(part.output, own.front().output, leading);
     }
   });
 }
@@ -45,19 +47,48 @@ void LocalClique::copy_from_first(std::span<const CollectivePart> parts) {
 void LocalClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
   const BufferView& source = parts[static_cast<std::size_t>(root)].input;
   lead(root, parts, [&](Stream& leading) {
-    for (const CollectivePart& part : parts) copy(part.output, source, 0, leading);
+    for (const CollectivePart& part : parts) copy(part.output, source, leading);
   });
 }
 
-void LocalClique::do_all_gather(std::span<const CollectivePart> parts) {
+void LocalClique::do_all_gather(const Collective& collective) {
+  const auto parts = collective.parts;
   lead(0, parts, [&](Stream& leading) {
     for (const CollectivePart& to : parts) {
-      std::size_t element = 0;
+      int rank = 0;
       for (const CollectivePart& from : parts) {
-        copy(to.output, from.input, element, leading);
-        element += from.input.count;
+        copy(collective.slice(to.output, rank++), from.input, leading);
       }
     }
+  });
+}
+
+// In place, a slice is read for no output but its own.
+void LocalClique::do_reduce_scatter(const Collective& collective) {
+  const auto parts = collective.parts;
+  lead(0, parts, [&](Stream& leading) {
+    std::vector<CollectivePart> slices(parts.begin(), parts.end());
+    for (int rank = 0; rank < size(); ++rank) {
+      const auto place = static_cast<std::size_t>(rank);
+      if (parts[place].output.count == 0) continue;
+      for (std::size_t from = 0; from < parts.size(); ++from) {
+        slices[from].input = collective.slice(parts[from].input, rank);
+      }
+      reduce(collective.op, slices, parts.subspan(place, 1), leading);
+    }
+  });
+}
+
+void LocalClique::do_exchange(const Collective& collective) {
+  std::vector<CollectivePart> involved;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!collective.involves(rank)) continue;
+    involved.push_back(collective.parts[static_cast<std::size_t>(rank)]);
+  }
+  if (involved.empty()) return;
+  Stream& leading = stream(involved.front());
+  lead(leading, involved, buffers_of(collective.transfers), [&](Stream&) {
+    for (const Transfer& one : collective.transfers) copy(one.output, one.input, leading);
   });
 }
 
@@ -76,12 +107,19 @@ void LocalClique::reduce(ReduceOp op, std::span<const CollectivePart> inputs,
 }
 
 // Does `work` on the leader's stream, in order with every member's stream: the streams wait once
-// for all tensors. Holds the memory of all members before the first call that may fail.
+// for all tensors.
 template <class Work>
 void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&& work) {
   Stream& leading = stream(parts[static_cast<std::size_t>(leader)]);
-  Stream::Hold hold(leading, buffers_of(parts));
   const auto members = tensor(parts, 0);  // Their streams are those of all tensors.
+  lead(leading, members, buffers_of(parts), std::forward<Work>(work));
+}
+
+// Holds the memory of all members before the first call that may fail.
+template <class Work>
+void LocalClique::lead(Stream& leading, std::span<const CollectivePart> members,
+                       std::vector<BufferPtr> buffers, Work&& work) {
+  Stream::Hold hold(leading, std::move(buffers));
   begin(leading, members);
   try {
     work(leading);
@@ -113,9 +151,8 @@ void LocalClique::end(Stream& leading, std::span<const CollectivePart> parts) {
   }
 }
 
-void LocalClique::copy(const BufferView& to, const BufferView& from, std::size_t to_element,
-                       Stream& stream) {
-  void* destination = static_cast<std::byte*>(address(to)) + to_element * size_of(to.dtype);
+void LocalClique::copy(const BufferView& to, const BufferView& from, Stream& stream) {
+  void* destination = address(to);
   const void* source = address(from);
   if (from.bytes() == 0 || destination == source) return;
   const CurrentGpu current(stream.state().gpu());

@@ -20,19 +20,30 @@ class LocalClique final : public Clique {
   /// For each tensor: every output = the output of rank 0. The parts have been checked by the
   /// caller.
   void copy_from_first(std::span<const CollectivePart> parts);
+  /// The transfers of `exchange`, whose ranks are positions in the clique. Checked by the caller.
+  void exchange_for(const Collective& exchange) { do_exchange(exchange); }
+  /// Lets the stream of rank 0 go on after the present work of the streams of all parts.
+  void first_follows(std::span<const CollectivePart> parts) { begin(stream(parts[0]), parts); }
+  /// Lets the streams of all parts go on after the present work of the stream of rank 0.
+  void first_precedes(std::span<const CollectivePart> parts) { end(stream(parts[0]), parts); }
 
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
-  void do_all_gather(std::span<const CollectivePart> parts) override;
+  void do_all_gather(const Collective& collective) override;
+  void do_reduce_scatter(const Collective& collective) override;
+  void do_exchange(const Collective& collective) override;
 
   void reduce(ReduceOp op, std::span<const CollectivePart> inputs,
               std::span<const CollectivePart> outputs, Stream& leading);
   template <class Work>
   void lead(int leader, std::span<const CollectivePart> parts, Work&& work);
+  template <class Work>
+  void lead(Stream& leading, std::span<const CollectivePart> members,
+            std::vector<BufferPtr> buffers, Work&& work);
   void begin(Stream& leading, std::span<const CollectivePart> parts);
   void end(Stream& leading, std::span<const CollectivePart> parts);
-  void copy(const BufferView& to, const BufferView& from, std::size_t to_element, Stream& stream);
+  void copy(const BufferView& to, const BufferView& from, Stream& stream);
   KernelOperand operand(const BufferView& view) const;
 
   std::vector<std::unique_ptr<Event>> ready_;  // of each rank: its work before the collective

@@ -86,7 +86,8 @@ void all_reduce(benchmark::State& state, DType dtype) {
   const auto clique = backend.communicator(ranks);
   for (auto _ : state) {
     // Each call reduces the results of the call before: the mean of ones is one.
-    for (int call = 0; call < kCallsAtOnce; ++call) clique->all_reduce(ReduceOp::kMean, parts);
+    for (int call = 0; call < kCallsAtOnce; ++call)
+      clique->run({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = ReduceOp::kMean});
     for (const CollectivePart& part : parts) part.stream->synchronize();
   }
   const double calls = static_cast<double>(state.iterations()) * kCallsAtOnce;

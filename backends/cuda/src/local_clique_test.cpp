@@ -28,7 +28,11 @@ TEST(LocalClique, OrdersWorkEnqueuedBeforeAFailure) {
     const auto clique = backend.communicator(first_ranks(3));
     Members members(backend);
     machine.fail("cudaMemcpyAsync", 2, kLaunchFailure);
-    EXPECT_EQ(code_of([&] { clique->broadcast(0, members.parts); }), ErrorCode::kDeviceLost);
+    EXPECT_EQ(
+        code_of([&] {
+          clique->run({.kind = CollectiveKind::kBroadcast, .parts = members.parts, .root = 0});
+        }),
+        ErrorCode::kDeviceLost);
     const float later = 7.0F;
     members.parts[1].stream->write(members.parts[1].output, &later);
     members.parts[0].stream->synchronize();

@@ -15,6 +15,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace belfry::cuda {
 namespace {
@@ -211,50 +212,149 @@ void NcclClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
           });
 }
 
-void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
+// NCCL gathers parts of one size. Parts of several sizes are a broadcast from each rank.
+void NcclClique::do_all_gather(const Collective& collective) {
   Counters::Verb& verb = shared().counters.all_gather;
-  grouped(
-      "an all-gather", verb, parts,
-      [&](int member, const CollectivePart& part, cudaStream_t stream) {
-        BELFRY_NCCL_TRY(ncclAllGather(address(part.input), address(part.output), part.input.bytes(),
-                                      ncclUint8, communicators_[member], stream));
-      });
+  grouped("an all-gather", verb, collective.parts,
+          [&](int member, const CollectivePart& part, cudaStream_t stream) {
+            if (collective.counts.empty()) {
+              BELFRY_NCCL_TRY(ncclAllGather(address(part.input), address(part.output),
+                                            part.input.bytes(), ncclUint8, communicators_[member],
+                                            stream));
+              return;
+            }
+            for (int root = 0; root < size(); ++root) {
+              const BufferView slice = collective.slice(part.output, root);
+              if (slice.count == 0) continue;
+              const void* input = first_rank() + member == root ? address(part.input) : nullptr;
+              BELFRY_NCCL_TRY(ncclBroadcast(input, address(slice), slice.bytes(), ncclUint8, root,
+                                            communicators_[member], stream));
+            }
+          });
+}
+
+// NCCL scatters slices of one size. Slices of several sizes are a reduction to each rank.
+void NcclClique::do_reduce_scatter(const Collective& collective) {
+  const WideParts wide(collective);
+  const ncclDataType_t type = required_type_of(wide.dtype());
+  grouped("a reduce-scatter", shared().counters.reduce_scatter, wide.parts(),
+          [&](int member, const CollectivePart& part, cudaStream_t stream) {
+            if (collective.counts.empty()) {
+              BELFRY_NCCL_TRY(ncclReduceScatter(address(part.input), address(part.output),
+                                                part.output.count, type, ncclSum,
+                                                communicators_[member], stream));
+              return;
+            }
+            for (int root = 0; root < size(); ++root) {
+              const BufferView slice = collective.slice(part.input, root);
+              if (slice.count == 0) continue;
+              void* output = first_rank() + member == root ? address(part.output) : nullptr;
+              BELFRY_NCCL_TRY(ncclReduce(address(slice), output, slice.count, type, ncclSum, root,
+                                         communicators_[member], stream));
+            }
+          });
+  for (std::size_t place = 0; place < collective.parts.size(); ++place) {
+    if (collective.op == ReduceOp::kMean) divide(member_of(place), wide.parts()[place]);
+    wide.round(place);
+  }
+}
+
+void NcclClique::sum_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
+                                std::span<const int> owners) {
+  const ncclDataType_t type = required_type_of(parts[0].input.dtype);
+  grouped("a reduce-scatter", shared().counters.reduce_scatter, parts,
+          [&](int member, const CollectivePart& part, cudaStream_t stream) {
+            for (int rank = 0; rank < larger.ranks; ++rank) {
+              const int owner = owners[static_cast<std::size_t>(rank)];
+              const BufferView slice = larger.slice(part.input, rank);
+              if (slice.count == 0) continue;
+              const bool is_owner = first_rank() + member == owner;
+              void* output = is_owner ? address(larger.slice(part.output, rank)) : nullptr;
+              BELFRY_NCCL_TRY(ncclReduce(address(slice), output, slice.count, type, ncclSum, owner,
+                                         communicators_[member], stream));
+            }
+          });
+}
+
+// NCCL carries out all sends and receives of a group at once.
+void NcclClique::do_exchange(const Collective& collective) {
+  std::vector<Caller> callers;
+  for (int member = 0; member < members(); ++member) {
+    if (!collective.involves(member)) continue;
+    const CollectivePart& part = collective.parts[static_cast<std::size_t>(member)];
+    std::vector<BufferPtr> buffers;
+    for (const Transfer& one : collective.transfers) {
+      if (one.from == first_rank() + member) buffers.push_back(one.input.buffer);
+      if (one.to == first_rank() + member) buffers.push_back(one.output.buffer);
+    }
+    callers.push_back({member, &stream(part), std::move(buffers)});
+  }
+  if (callers.empty()) return;
+  const auto call = [&](int rank, int peer, const BufferView& view, bool sends) {
+    if (!is_here(rank) || view.count == 0) return;
+    const int member = rank - first_rank();
+    const cudaStream_t own = stream(collective.parts[static_cast<std::size_t>(member)]).get();
+    if (sends) {
+      BELFRY_NCCL_TRY(
+          ncclSend(address(view), view.bytes(), ncclUint8, peer, communicators_[member], own));
+    } else {
+      BELFRY_NCCL_TRY(
+          ncclRecv(address(view), view.bytes(), ncclUint8, peer, communicators_[member], own));
+    }
+  };
+  grouped("an exchange", shared().counters.exchange, std::move(callers), [&] {
+    for (const Transfer& one : collective.transfers) {
+      call(one.from, one.to, one.input, true);
+      call(one.to, one.from, one.output, false);
+    }
+  });
+}
+
+// A call for each part of each tensor.
+template <class Call>
+void NcclClique::grouped(const char* what, Counters::Verb& verb,
+                         std::span<const CollectivePart> parts, Call&& call) {
+  const auto firsts = tensor(parts, 0);  // Their streams are those of all tensors.
+  std::vector<Caller> callers;
+  std::vector<cudaStream_t> streams;
+  for (std::size_t member = 0; member < firsts.size(); ++member) {
+    Caller& own = callers.emplace_back();
+    own.member = static_cast<int>(member);
+    own.stream = &stream(firsts[member]);
+    streams.push_back(own.stream->get());
+    for (std::size_t i = 0; i < tensors(parts); ++i) {
+      for (BufferPtr& buffer : buffers_of(tensor(parts, i).subspan(member, 1))) {
+        own.buffers.push_back(std::move(buffer));
+      }
+    }
+  }
+  grouped(what, verb, std::move(callers), [&] {
+    for (std::size_t place = 0; place < parts.size(); ++place) {
+      call(member_of(place), parts[place], streams[place % firsts.size()]);
+    }
+  });
 }
 
 // Only NCCL is called inside the group, and NCCL takes the GPU from the communicator. If another
 // call failed inside the group, the end of the group would start the calls made before.
-template <class Call>
-void NcclClique::grouped(const char* what, Counters::Verb& verb,
-                         std::span<const CollectivePart> parts, Call&& call) {
+template <class Calls>
+void NcclClique::grouped(const char* what, Counters::Verb& verb, std::vector<Caller> callers,
+                         Calls&& calls) {
   if (work_ != nullptr) work_->require_usable();
   communicators_.require_usable();
-  const auto firsts = tensor(parts, 0);  // Their streams are those of all tensors.
   std::deque<Stream::Hold> holds;
-  std::vector<cudaStream_t> streams;
-  for (std::size_t member = 0; member < firsts.size(); ++member) {
-    Stream& own = stream(firsts[member]);
-    streams.push_back(own.get());
-    std::vector<BufferPtr> buffers;
-    for (std::size_t i = 0; i < tensors(parts); ++i) {
-      for (BufferPtr& buffer : buffers_of(tensor(parts, i).subspan(member, 1))) {
-        buffers.push_back(std::move(buffer));
-      }
-    }
-    holds.emplace_back(own, std::move(buffers));
-  }
+  for (Caller& caller : callers) holds.emplace_back(*caller.stream, std::move(caller.buffers));
   const std::lock_guard lock(shared().launch_order);
   bool given = false;  // Perhaps only to some members. After the checks only NCCL can fail.
   try {
     NcclGroup group;
     given = true;
-    for (std::size_t place = 0; place < parts.size(); ++place) {
-      call(member_of(place), parts[place], streams[place % firsts.size()]);
-    }
+    calls();
     group.close();
     if (communicators_.wait(what)) Counters::add(verb.host_waits);
-    for (std::size_t member = 0; member < firsts.size(); ++member) {
-      mark_end(static_cast<int>(member), *firsts[member].stream);
-      holds[member].close();
+    for (std::size_t i = 0; i < callers.size(); ++i) {
+      mark_end(callers[i].member, *callers[i].stream);
+      holds[i].close();
     }
   } catch (...) {
     if (given) stop_recording();
@@ -292,7 +392,7 @@ void NcclClique::warm_up() {
       stream.launch(std::move(zero));
       parts.push_back({view, view, &stream});
     }
-    all_reduce(ReduceOp::kSum, parts);
+    run({.kind = CollectiveKind::kAllReduce, .parts = parts});
     for (const CollectivePart& part : parts) part.stream->synchronize();
   }
 }

@@ -36,16 +36,35 @@ class NcclClique final : public Clique {
 
   /// Part of a collective of a larger clique, which has checked the parts and counts the call.
   void sum_for(std::span<const CollectivePart> parts) { do_all_reduce(ReduceOp::kSum, parts); }
+  /// Rank r of the larger clique has slice r of the inputs: its sum is written to the same place in
+  /// the output of the rank `owners[r]`. Inputs are as long as outputs.
+  void sum_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
+                      std::span<const int> owners);
+  void exchange_for(Collective exchange) {
+    exchange.first = first_rank();
+    do_exchange(exchange);
+  }
   void broadcast_for(int root, std::span<const CollectivePart> parts) { do_broadcast(root, parts); }
 
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
-  void do_all_gather(std::span<const CollectivePart> parts) override;
+  void do_all_gather(const Collective& collective) override;
+  void do_reduce_scatter(const Collective& collective) override;
+  void do_exchange(const Collective& collective) override;
+
+  /// A member with work in a group of calls.
+  struct Caller {
+    int member = 0;
+    Stream* stream = nullptr;
+    std::vector<BufferPtr> buffers{};
+  };
 
   template <class Call>
   void grouped(const char* what, Counters::Verb& verb, std::span<const CollectivePart> parts,
                Call&& call);
+  template <class Calls>
+  void grouped(const char* what, Counters::Verb& verb, std::vector<Caller> callers, Calls&& calls);
   void divide(int member, const CollectivePart& part);
   void mark_end(int member, belfry::Stream& stream);
   // The member of the part at `place` in a call.

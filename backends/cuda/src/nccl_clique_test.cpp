@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -46,7 +48,8 @@ TEST(NcclClique, AllocatesNothingInTheSteadyState) {
   const auto clique = backend.communicator(first_ranks(4));
   Members members(backend);
   const auto run = [&] {
-    clique->all_reduce(ReduceOp::kMean, members.parts);
+    clique->run(
+        {.kind = CollectiveKind::kAllReduce, .parts = members.parts, .op = ReduceOp::kMean});
     for (std::size_t rank = 0; rank < 4; ++rank) static_cast<void>(members.value(rank));
   };
   run();
@@ -65,7 +68,7 @@ TEST(NcclClique, ReportsAsynchronousErrors) {
   Backend backend;
   auto clique = backend.communicator(first_ranks(2));
   Members members(backend);
-  clique->all_reduce(ReduceOp::kSum, members.parts);
+  clique->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
   clique->check_health();
   machine.fail("ncclCommGetAsyncError", 2, kRemoteError);
   try {
@@ -119,7 +122,9 @@ TEST(NcclClique, IsGivenUpWhenACallFails) {
   const auto clique = backend.communicator(first_ranks(2));
   Members members(backend);
   machine.fail("ncclAllReduce", 2, kUnhandledCudaError);
-  const auto sum = [&] { clique->all_reduce(ReduceOp::kSum, members.parts); };
+  const auto sum = [&] {
+    clique->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
+  };
   EXPECT_EQ(code_of(sum), ErrorCode::kDeviceLost);
   EXPECT_EQ(machine.calls("ncclGroupEnd"), machine.calls("ncclGroupStart"));
   EXPECT_EQ(machine.calls("ncclCommAbort"), 2U) << "at once";
@@ -134,7 +139,9 @@ TEST(NcclClique, IsKeptWhenNoGroupOpens) {
   const auto clique = backend.communicator(first_ranks(2));
   Members members(backend);
   machine.fail("ncclGroupStart", 1, kSystemError);
-  const auto sum = [&] { clique->all_reduce(ReduceOp::kSum, members.parts); };
+  const auto sum = [&] {
+    clique->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
+  };
   EXPECT_EQ(code_of(sum), ErrorCode::kDeviceLost);
   EXPECT_EQ(machine.calls("ncclCommAbort"), 0U);
   clique->check_health();
@@ -154,7 +161,9 @@ TEST(NcclClique, NeverAddsPartsOfDifferentCalls) {
       Members spoilt(backend, 100.0F);
       Members members(backend);
       machine.fail(function, which, kLaunchFailure);
-      const auto sum = [&](Members& of) { clique->all_reduce(ReduceOp::kSum, of.parts); };
+      const auto sum = [&](Members& of) {
+        clique->run({.kind = CollectiveKind::kAllReduce, .parts = of.parts});
+      };
       if (code_of([&] { sum(spoilt); }) == ErrorCode::kInternal) continue;
       if (code_of([&] { sum(members); }) == ErrorCode::kDeviceLost) continue;
       EXPECT_EQ(members.value(0), 3.0F);
@@ -163,13 +172,43 @@ TEST(NcclClique, NeverAddsPartsOfDifferentCalls) {
   }
 }
 
+// Two ranks with 1 and 2 send their floats to each other. Then rank 0 gets 1 + 2 as the only slice,
+// by a reduction to it, because the slices are of several sizes.
+TEST(NcclClique, CountsExchangesAndReduceScatters) {
+  const sim::SimulatedDriver machine({.gpus = 2, .polls = 0});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(2));
+  Members sent(backend);
+  const Members received(backend);
+  const std::uint64_t groups = backend.statistics().nccl_collectives;
+  const std::vector<Transfer> transfers{{0, 1, sent.parts[0].input, received.parts[1].output},
+                                        {1, 0, sent.parts[1].input, received.parts[0].output}};
+  clique->run({.kind = CollectiveKind::kExchange, .parts = sent.parts, .transfers = transfers});
+  EXPECT_EQ(received.value(0), 2.0F);
+  EXPECT_EQ(received.value(1), 1.0F);
+  EXPECT_EQ(machine.calls("ncclSend"), 2U);
+  EXPECT_EQ(machine.calls("ncclRecv"), 2U);
+
+  const std::vector<std::size_t> counts{1, 0};
+  sent.parts[1].output.count = 0;
+  clique->run({.kind = CollectiveKind::kReduceScatter, .parts = sent.parts, .counts = counts});
+  EXPECT_EQ(sent.value(0), 3.0F);
+  EXPECT_EQ(machine.calls("ncclReduce"), 2U) << "none for the empty slice";
+
+  const Statistics found = backend.statistics();
+  EXPECT_EQ(found.exchange, (VerbCounts{.calls = 1, .bytes = 8}));
+  EXPECT_EQ(found.reduce_scatter, (VerbCounts{.calls = 1, .bytes = 8}));
+  EXPECT_EQ(found.nccl_collectives, groups + 2) << "a group each";
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+}
+
 TEST(NcclClique, EndsInOrder) {
   const sim::SimulatedDriver machine({.gpus = 3});
   {
     Backend backend;
     const auto clique = backend.communicator(first_ranks(3));
     Members members(backend);
-    clique->all_reduce(ReduceOp::kSum, members.parts);
+    clique->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
   }
   EXPECT_EQ(machine.calls("ncclCommFinalize"), 3U);
   EXPECT_EQ(machine.calls("ncclCommDestroy"), 3U);

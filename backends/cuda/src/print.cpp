@@ -72,10 +72,12 @@ std::string to_string(const Statistics& statistics) {
       {"event records", statistics.event_records},
       {"event waits", statistics.event_waits},
   }};
-  const std::array<std::pair<std::string_view, VerbCounts>, 7> verbs{{
+  const std::array<std::pair<std::string_view, VerbCounts>, 9> verbs{{
       {"all_reduce", statistics.all_reduce},
       {"broadcast", statistics.broadcast},
       {"all_gather", statistics.all_gather},
+      {"reduce_scatter", statistics.reduce_scatter},
+      {"exchange", statistics.exchange},
       {"copy", statistics.copy},
       {"write", statistics.write},
       {"read", statistics.read},

@@ -9,9 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -90,9 +94,9 @@ TEST(ProcessLinks, AddAndDivideOverAllProcesses) {
       EXPECT_EQ(joined.local_ranks().front(), first);
       EXPECT_EQ(joined.order(), ReductionOrder::kUnspecified);
       Members sums(backend, 1.0F + static_cast<float>(first));
-      joined.all_reduce(ReduceOp::kSum, sums.parts);
+      joined.run({.kind = CollectiveKind::kAllReduce, .parts = sums.parts});
       Members means(backend, 1.0F + static_cast<float>(first));
-      joined.all_reduce(ReduceOp::kMean, means.parts);
+      joined.run({.kind = CollectiveKind::kAllReduce, .parts = means.parts, .op = ReduceOp::kMean});
       for (std::size_t member = 0; member < sums.parts.size(); ++member) {
         EXPECT_EQ(sums.value(member), static_cast<float>(n * (n + 1) / 2));
         EXPECT_EQ(means.value(member), static_cast<float>(n + 1) / 2);
@@ -109,7 +113,7 @@ TEST(ProcessLinks, BroadcastFromEachRank) {
     on_processes(gpus, [&](Backend& backend, Communicator& joined, int first) {
       for (int root = 0; root < joined.size(); ++root) {
         Members members(backend, 1.0F + static_cast<float>(first));
-        joined.broadcast(root, members.parts);
+        joined.run({.kind = CollectiveKind::kBroadcast, .parts = members.parts, .root = root});
         for (std::size_t member = 0; member < members.parts.size(); ++member) {
           EXPECT_EQ(members.value(member), 1.0F + static_cast<float>(root));
         }
@@ -132,7 +136,7 @@ TEST(ProcessLinks, GatherInTheOrderOfRanks) {
             backend.device(static_cast<int>(member)).allocate(n * sizeof(float), *part.stream);
         part.output = view_of(table, DType::kFloat32);
       }
-      joined.all_gather(members.parts);
+      joined.run({.kind = CollectiveKind::kAllGather, .parts = members.parts});
       for (const CollectivePart& part : members.parts) {
         std::vector<float> all(n);
         part.stream->read(all.data(), part.output);
@@ -140,6 +144,108 @@ TEST(ProcessLinks, GatherInTheOrderOfRanks) {
       }
     });
     EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  }
+}
+
+// Memory on the stream of a member, with these elements.
+BufferView numbers(Backend& backend, std::size_t member, const std::vector<float>& contents) {
+  Device& device = backend.device(static_cast<int>(member));
+  Stream& stream = device.communication_stream();
+  const BufferView view =
+      view_of(device.allocate(contents.size() * sizeof(float), stream), DType::kFloat32);
+  stream.write(view, contents.data());
+  return view;
+}
+
+std::vector<float> contents_of(const BufferView& view, Stream& stream) {
+  std::vector<float> contents(view.count);
+  stream.read(contents.data(), view);
+  return contents;
+}
+
+// Rank r brings i + r at place i, and keeps r % 3 elements: element i of n ranks is
+// n i + n (n - 1) / 2. With equal counts each rank keeps two elements.
+TEST(ProcessLinks, ScatterTheSumsInTheOrderOfRanks) {
+  for (const Gpus& gpus : kMachines) {
+    for (const bool is_even : {true, false}) {
+      const sim::SimulatedDriver machine({.gpus = 6});
+      on_processes(gpus, [&](Backend& backend, Communicator& joined, int first) {
+        const int n = joined.size();
+        std::vector<std::size_t> counts;
+        for (int rank = 0; rank < n; ++rank) {
+          counts.push_back(is_even ? 2 : static_cast<std::size_t>(rank) % 3);
+        }
+        const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+        Members members(backend);
+        for (std::size_t member = 0; member < members.parts.size(); ++member) {
+          const std::size_t rank = static_cast<std::size_t>(first) + member;
+          std::vector<float> input(all);
+          std::iota(input.begin(), input.end(), static_cast<float>(rank));
+          members.parts[member].input = numbers(backend, member, input);
+          members.parts[member].output = numbers(backend, member, std::vector<float>(counts[rank]));
+        }
+        joined.run({.kind = CollectiveKind::kReduceScatter,
+                    .parts = members.parts,
+                    .counts = is_even ? std::span<const std::size_t>() : counts});
+        float element = 0;
+        for (int rank = 0; rank < first; ++rank) element += static_cast<float>(counts[rank]);
+        for (const CollectivePart& part : members.parts) {
+          for (const float found : contents_of(part.output, *part.stream)) {
+            EXPECT_EQ(found, static_cast<float>(n) * element + static_cast<float>(n * (n - 1) / 2));
+            element += 1;
+          }
+        }
+      });
+      EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+      EXPECT_EQ(machine.alive(), std::vector<std::string>{});
+    }
+  }
+}
+
+// Rank r sends 100 r + s to rank s. Processes list the pairs of ranks in different orders.
+TEST(ProcessLinks, ExchangeBetweenAllRanks) {
+  for (const Gpus& gpus : kMachines) {
+    const sim::SimulatedDriver machine({.gpus = 6});
+    on_processes(gpus, [&](Backend& backend, Communicator& joined, int first) {
+      const int n = joined.size();
+      const Members members(backend);
+      const int end = first + static_cast<int>(members.parts.size());
+      std::vector<BufferView> inputs;
+      std::vector<BufferView> outputs;
+      for (int rank = first; rank < end; ++rank) {
+        std::vector<float> own(static_cast<std::size_t>(n));
+        std::iota(own.begin(), own.end(), 100.0F * static_cast<float>(rank));
+        const auto member = static_cast<std::size_t>(rank - first);
+        inputs.push_back(numbers(backend, member, own));
+        outputs.push_back(numbers(backend, member, std::vector<float>(own.size(), -1.0F)));
+      }
+      const auto element = [&](const std::vector<BufferView>& views, int rank, int place) {
+        if (rank < first || rank >= end) return BufferView{};
+        BufferView view = views[static_cast<std::size_t>(rank - first)];
+        view.offset += static_cast<std::size_t>(place) * sizeof(float);
+        view.count = 1;
+        return view;
+      };
+      std::vector<Transfer> transfers;
+      for (int from = 0; from < n; ++from) {
+        for (int to = 0; to < n; ++to) {
+          transfers.push_back({from, to, element(inputs, from, to), element(outputs, to, from)});
+        }
+      }
+      if (first > 0) std::ranges::reverse(transfers);
+      joined.run(
+          {.kind = CollectiveKind::kExchange, .parts = members.parts, .transfers = transfers});
+      for (int rank = first; rank < end; ++rank) {
+        const auto member = static_cast<std::size_t>(rank - first);
+        const std::vector<float> found =
+            contents_of(outputs[member], *members.parts[member].stream);
+        for (int from = 0; from < n; ++from) {
+          EXPECT_EQ(found[static_cast<std::size_t>(from)], static_cast<float>(100 * from + rank));
+        }
+      }
+    });
+    EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+    EXPECT_EQ(machine.alive(), std::vector<std::string>{});
   }
 }
 
@@ -167,10 +273,19 @@ TEST(ProcessLinks, CheckRootsAndLengthsOverAllRanks) {
   const sim::SimulatedDriver machine({.gpus = 3});
   on_processes({{0, 1}, {2}}, [](Backend& backend, Communicator& joined, int) {
     Members members(backend);
-    EXPECT_EQ(code_of([&] { joined.broadcast(3, members.parts); }), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(code_of([&] { joined.broadcast(-1, members.parts); }), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(code_of([&] {
+                joined.run({.kind = CollectiveKind::kBroadcast, .parts = members.parts, .root = 3});
+              }),
+              ErrorCode::kInvalidArgument);
+    EXPECT_EQ(
+        code_of([&] {
+          joined.run({.kind = CollectiveKind::kBroadcast, .parts = members.parts, .root = -1});
+        }),
+        ErrorCode::kInvalidArgument);
     // Three ranks: outputs are three times as long as inputs.
-    EXPECT_EQ(code_of([&] { joined.all_gather(members.parts); }), ErrorCode::kStructure);
+    EXPECT_EQ(
+        code_of([&] { joined.run({.kind = CollectiveKind::kAllGather, .parts = members.parts}); }),
+        ErrorCode::kStructure);
   });
 }
 

@@ -156,8 +156,9 @@ TEST(ProgramCommunicators, AreNotAbortedAfterAnError) {
     const auto clique = backend.communicator(first_ranks(2));
     Members members(backend);
     machine.fail("ncclAllReduce", 2, test::kSystemError);
-    EXPECT_EQ(code_of([&] { clique->all_reduce(ReduceOp::kSum, members.parts); }),
-              ErrorCode::kDeviceLost);
+    EXPECT_EQ(
+        code_of([&] { clique->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts}); }),
+        ErrorCode::kDeviceLost);
     EXPECT_EQ(machine.calls("ncclCommAbort"), 0U);
     for (ncclComm_t comm : comms) EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
   }
@@ -269,8 +270,8 @@ TEST(CudaStatistics, CountsVerbsWithBytesAndWaits) {
   const Statistics before = backend.statistics();
   EXPECT_EQ(before.write.calls - made.write.calls, 2U);
   EXPECT_EQ(before.write.bytes - made.write.bytes, 8U);
-  clique->all_reduce(ReduceOp::kSum, members.parts);
-  clique->broadcast(1, members.parts);
+  clique->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
+  clique->run({.kind = CollectiveKind::kBroadcast, .parts = members.parts, .root = 1});
   static_cast<void>(members.value(0));
   const Statistics after = backend.statistics();
   EXPECT_EQ(after.all_reduce, (VerbCounts{.calls = 1, .bytes = 8, .host_waits = 1}))
@@ -287,7 +288,7 @@ TEST(CudaStatistics, CountsACallOfAHybridCliqueOnce) {
   Backend backend{{.devices = {0, 0, 1}, .warm_up = false}};
   const auto clique = backend.communicator(first_ranks(3));
   Members members(backend);
-  clique->all_reduce(ReduceOp::kSum, members.parts);
+  clique->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
   EXPECT_EQ(members.value(2), 6.0F);
   EXPECT_EQ(backend.statistics().all_reduce.calls, 1U);
   EXPECT_EQ(backend.statistics().all_reduce.bytes, 12U);

@@ -33,7 +33,7 @@ void add_on_the_gpu() {
     parts.push_back({view, view, &stream});
   }
   const int both[] = {0, 1};
-  backend.communicator(both)->all_reduce(ReduceOp::kSum, parts);
+  backend.communicator(both)->run({.kind = CollectiveKind::kAllReduce, .parts = parts});
   float sum = 0;
   parts[1].stream->read(&sum, parts[1].output);
   EXPECT_EQ(sum, 4.0F);

@@ -16,6 +16,8 @@ Statistics Counters::snapshot() const {
           .all_reduce = all_reduce.snapshot(),
           .broadcast = broadcast.snapshot(),
           .all_gather = all_gather.snapshot(),
+          .reduce_scatter = reduce_scatter.snapshot(),
+          .exchange = exchange.snapshot(),
           .copy = copy.snapshot(),
           .write = write.snapshot(),
           .read = read.snapshot(),

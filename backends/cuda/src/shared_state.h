@@ -35,7 +35,8 @@ class Counters {
 
   Count kernel_launches{0}, local_collectives{0}, nccl_collectives{0};
   Count allocations{0}, frees{0}, event_records{0}, event_waits{0};
-  Verb all_reduce, broadcast, all_gather, copy, write, read, synchronize;
+  Verb all_reduce, broadcast, all_gather, reduce_scatter, exchange;
+  Verb copy, write, read, synchronize;
 
   Statistics snapshot() const;
 };

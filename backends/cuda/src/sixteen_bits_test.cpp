@@ -188,7 +188,7 @@ TEST(SixteenBits, KeepNoMemory) {
     };
     const std::size_t before = live();
     for (int step = 0; step < 5; ++step) {
-      clique->all_reduce(ReduceOp::kSum, halves.parts);
+      clique->run({.kind = CollectiveKind::kAllReduce, .parts = halves.parts});
       for (const CollectivePart& part : halves.parts) part.stream->synchronize();
       EXPECT_EQ(live(), before);
     }

@@ -21,17 +21,21 @@ void cast(const BufferView& to, const BufferView& from, belfry::Stream& stream) 
 
 }  // namespace
 
-WideParts::WideParts(std::span<const CollectivePart> parts) : given_(parts), parts_(parts) {
-  const DType dtype = parts[0].input.dtype;
+WideParts::WideParts(const Collective& collective)
+    : given_(collective.parts), parts_(collective.parts) {
+  const DType dtype = given_[0].input.dtype;
   if (dtype != DType::kFloat16 && dtype != DType::kBFloat16) return;
-  for (const CollectivePart& part : parts) {
+  const bool scatters = collective.kind == CollectiveKind::kReduceScatter;
+  int rank = collective.first;
+  for (const CollectivePart& part : given_) {
     const std::size_t bytes = part.input.count * sizeof(float);
     const BufferPtr buffer = part.stream->device().allocate(bytes, *part.stream);
     const BufferView view = view_of(buffer, DType::kFloat32);
-    temporaries_.push_back({view, view, part.stream});
+    temporaries_.push_back({view, scatters ? collective.slice(view, rank) : view, part.stream});
+    ++rank;
   }
   parts_ = temporaries_;
-  for (std::size_t place = 0; place < parts.size(); ++place) {
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
     cast(parts_[place].input, given_[place].input, *given_[place].stream);
   }
 }

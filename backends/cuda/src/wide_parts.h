@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/backend.h"
+#include "belfry/backend/collective.h"
 
 #include <cstddef>
 #include <span>
@@ -17,7 +17,10 @@ class WideParts {
  public:
   /// Order: enqueues the widening on each part's stream. Throws: DeviceError; before anything is
   /// enqueued where memory is used up.
-  explicit WideParts(std::span<const CollectivePart> parts);
+  explicit WideParts(std::span<const CollectivePart> parts) : WideParts({.parts = parts}) {}
+  /// The same for a collective of any kind of reduction; the output of a reduce-scatter is then a
+  /// slice of the temporary.
+  explicit WideParts(const Collective& collective);
   WideParts(const WideParts&) = delete;
   WideParts& operator=(const WideParts&) = delete;
 

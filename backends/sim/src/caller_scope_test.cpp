@@ -60,9 +60,12 @@ TEST(CallerScope, NamesTheCallOfACommunicator) {
   const std::vector<CollectivePart> overlaps{
       {part_of(whole, 1, 2), part_of(whole, 0, 2), &backend.device(0).compute_stream()}};
   const int line = __LINE__ + 1;
-  EXPECT_THAT(text_of([&] { communicator->all_gather(overlaps); }), HasSubstr(place(line)));
+  EXPECT_THAT(
+      text_of([&] { communicator->run({.kind = CollectiveKind::kAllGather, .parts = overlaps}); }),
+      HasSubstr(place(line)));
   const int second = __LINE__ + 1;
-  EXPECT_THAT(text_of([&] { communicator->all_gather({}); }), HasSubstr(place(second)));
+  EXPECT_THAT(text_of([&] { communicator->run({.kind = CollectiveKind::kAllGather}); }),
+              HasSubstr(place(second)));
 }
 
 Kernel row_of(const BufferView& table, const BufferView& index, const BufferView& row) {

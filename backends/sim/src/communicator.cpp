@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string>
@@ -54,6 +55,32 @@ struct Reductions {
   std::size_t count;
 };
 
+// A reduction for each of the command's writes, over the slice of each read that belongs to the
+// write. In place, a slice is read for no write but its own.
+struct Slices {
+  void operator()(const engine::Command& own) const {
+    KernelCall call;
+    call.kind = KernelKind::kReduceReplicas;
+    call.parameters.reduce = op;
+    call.inputs.reserve(own.reads.size());
+    call.outputs.reserve(1);
+    std::size_t begin = 0;
+    for (const engine::Access& write : own.writes) {
+      const std::size_t count = bytes_of(write) / size_of(dtype);
+      call.inputs.clear();
+      for (const engine::Access& read : own.reads) {
+        call.inputs.push_back({address_of(read) + begin, count, dtype});
+      }
+      call.outputs.assign(1, {address_of(write), count, dtype});
+      run_on_host(call);
+      begin += bytes_of(write);
+    }
+  }
+
+  ReduceOp op;
+  DType dtype;
+};
+
 // Collectives that run as one kernel over all members' memory, once all members' streams have got
 // there. Adds up in replica order.
 class SimCommunicator final : public Communicator {
@@ -63,12 +90,17 @@ class SimCommunicator final : public Communicator {
   int size() const override { return static_cast<int>(devices_.size()); }
   std::span<const int> local_ranks() const override { return ranks_; }
   ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
-  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
-  void broadcast(int root, std::span<const CollectivePart> parts) override;
-  void all_gather(std::span<const CollectivePart> parts) override;
+  void run(const Collective& given) override;
   void check_health() override { engine_->check_failures(); }
 
  private:
+  void all_reduce(const Collective& collective);
+  void broadcast(const Collective& collective);
+  void all_gather(const Collective& collective);
+  void reduce_scatter(const Collective& collective);
+  void exchange(const Collective& collective);
+  // The members that a chain of transfers joins have the same number.
+  std::vector<int> groups_of(std::span<const Transfer> transfers) const;
   // A command with the accesses of `collective`, which is checked.
   engine::Command begin(const Collective& collective) const;
   // Checks a collective and appends its accesses.
@@ -88,10 +120,28 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
   std::iota(ranks_.begin(), ranks_.end(), 0);
 }
 
+void SimCommunicator::run(const Collective& given) {
+  const CallerScope caller(*engine_, __builtin_return_address(0), given);
+  Collective collective = given;
+  collective.ranks = size();
+  collective.first = 0;
+  switch (collective.kind) {
+    case CollectiveKind::kAllReduce:
+      return all_reduce(collective);
+    case CollectiveKind::kBroadcast:
+      return broadcast(collective);
+    case CollectiveKind::kAllGather:
+      return all_gather(collective);
+    case CollectiveKind::kReduceScatter:
+      return reduce_scatter(collective);
+    case CollectiveKind::kExchange:
+      return exchange(collective);
+  }
+}
+
 // All tensors are checked before the first command is enqueued.
-void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  const CallerScope caller(*engine_, __builtin_return_address(0), parts);
-  const auto collectives = collectives_of(parts, size());
+void SimCommunicator::all_reduce(const Collective& collective) {
+  const auto collectives = collectives_of(collective.parts, size());
   std::vector<engine::Command> commands;
   for (std::size_t first = 0; first < collectives.size(); first += kTensorsAtOnce) {
     const std::size_t count = std::min(kTensorsAtOnce, collectives.size() - first);
@@ -100,20 +150,20 @@ void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> pa
     command.reads.reserve(count * devices_.size());
     command.writes.reserve(count * devices_.size());
     for (const auto& own : std::span(collectives).subspan(first, count)) {
-      add({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, command);
+      Collective one = collective;
+      one.parts = own;
+      add(one, command);
     }
     command.alike = true;
-    command.op = op;
-    command.run = Reductions{op, parts.front().input.dtype, count};
+    command.op = collective.op;
+    command.run = Reductions{collective.op, collective.parts.front().input.dtype, count};
   }
   require_own_streams(collectives.front(), commands.front().name);
   for (engine::Command& command : commands) enqueue(collectives.front(), std::move(command));
 }
 
-void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
-  const CallerScope caller(*engine_, __builtin_return_address(0), parts);
-  engine::Command command =
-      begin({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root});
+void SimCommunicator::broadcast(const Collective& collective) {
+  engine::Command command = begin(collective);
   command.copies = true;
   command.run = [](const engine::Command& own) {
     const engine::Access& input = own.reads[0];
@@ -121,12 +171,11 @@ void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts)
       std::memmove(address_of(output), address_of(input), bytes_of(input));
     }
   };
-  enqueue(parts, std::move(command));
+  enqueue(collective.parts, std::move(command));
 }
 
-void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
-  const CallerScope caller(*engine_, __builtin_return_address(0), parts);
-  engine::Command command = begin({.kind = CollectiveKind::kAllGather, .parts = parts});
+void SimCommunicator::all_gather(const Collective& collective) {
+  engine::Command command = begin(collective);
   command.run = [](const engine::Command& own) {
     for (const engine::Access& output : own.writes) {
       std::byte* slot = address_of(output);
@@ -136,7 +185,52 @@ void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
       }
     }
   };
-  enqueue(parts, std::move(command));
+  enqueue(collective.parts, std::move(command));
+}
+
+void SimCommunicator::reduce_scatter(const Collective& collective) {
+  engine::Command command = begin(collective);
+  command.op = collective.op;
+  command.run = Slices{collective.op, collective.parts.front().output.dtype};
+  enqueue(collective.parts, std::move(command));
+}
+
+// A command for each group of members: members without a chain of transfers between them do not
+// wait for each other.
+void SimCommunicator::exchange(const Collective& collective) {
+  validate(collective, size());
+  require_own_streams(collective.parts, to_string(collective.kind));
+  const ReplicaUse::Mark user = ReplicaUse::present();
+  const std::vector<int> groups = groups_of(collective.transfers);
+  std::map<int, engine::Command> commands;  // By group.
+  for (const Transfer& one : collective.transfers) {
+    engine::Command& command = commands[groups[static_cast<std::size_t>(one.from)]];
+    command.name = to_string(collective.kind);
+    command.reads.push_back(access_of(one.input, *engine_, command.name, user));
+    command.writes.push_back(access_of(one.output, *engine_, command.name, user));
+  }
+  for (auto& [group, command] : commands) {
+    command.run = [](const engine::Command& own) {
+      for (std::size_t i = 0; i < own.reads.size(); ++i) {
+        std::memmove(address_of(own.writes[i]), address_of(own.reads[i]), bytes_of(own.reads[i]));
+      }
+    };
+    std::vector<CollectivePart> members;
+    for (std::size_t member = 0; member < groups.size(); ++member) {
+      if (groups[member] == group) members.push_back(collective.parts[member]);
+    }
+    enqueue(members, std::move(command));
+  }
+}
+
+std::vector<int> SimCommunicator::groups_of(std::span<const Transfer> transfers) const {
+  std::vector<int> groups = ranks_;
+  for (const Transfer& one : transfers) {
+    const auto [low, high] = std::minmax(groups[static_cast<std::size_t>(one.from)],
+                                         groups[static_cast<std::size_t>(one.to)]);
+    std::ranges::replace(groups, int{high}, int{low});
+  }
+  return groups;
 }
 
 engine::Command SimCommunicator::begin(const Collective& collective) const {

@@ -115,7 +115,7 @@ std::uint32_t summed_gradients(bool waits, std::uint64_t seed) {
     // The planted fault: one of the four waits is missing.
     if (waits || d != 2) device.communication_stream().wait(*event);
   }
-  communicator->all_reduce(ReduceOp::kSum, parts);
+  communicator->run({.kind = CollectiveKind::kAllReduce, .parts = parts});
   std::uint32_t sum = 0;
   parts[0].stream->read(&sum, parts[0].output);
   return sum;

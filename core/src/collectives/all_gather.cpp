@@ -74,7 +74,7 @@ void StrategyReductions::gather_natively(ReplicaDevices& devices, std::span<cons
         {parts[place].view(), tables[place].view(), &device.communication_stream()});
     ends.push_back(std::make_shared<StreamPoint>(device));
   }
-  devices.communicator()->all_gather(collective);
+  devices.communicator()->run({.kind = CollectiveKind::kAllGather, .parts = collective});
   for (std::size_t place = 0; place < collective.size(); ++place) {
     ends[place]->set(*collective[place].stream);
     leave_write(collective[place].output, ends[place]);

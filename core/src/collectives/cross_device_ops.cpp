@@ -77,7 +77,8 @@ ReductionOrder NativeAllReduce::order(ReplicaDevices& devices) const {
 void NativeAllReduce::all_reduce(const TensorReduction& reduction) {
   Communicator* const communicator = reduction.communicator();
   if (communicator != nullptr && fits(reduction, *communicator)) {
-    communicator->all_reduce(reduction.op, reduction.parts);
+    communicator->run(
+        {.kind = CollectiveKind::kAllReduce, .parts = reduction.parts, .op = reduction.op});
   } else {
     to_one_device(reduction);
   }

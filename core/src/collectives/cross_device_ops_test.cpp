@@ -207,15 +207,11 @@ class FloatsOnly final : public Communicator {
   std::span<const int> local_ranks() const override { return inner_->local_ranks(); }
   ReductionOrder order() const override { return inner_->order(); }
   bool supports(DType dtype) const override { return dtype == DType::kFloat32; }
-  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override {
+  void run(const Collective& collective) override {
     calls += 1;
-    if (!supports(parts.front().input.dtype)) throw std::logic_error("not a float");
-    inner_->all_reduce(op, parts);
+    if (!supports(collective.parts.front().input.dtype)) throw std::logic_error("not a float");
+    inner_->run(collective);
   }
-  void broadcast(int root, std::span<const CollectivePart> parts) override {
-    inner_->broadcast(root, parts);
-  }
-  void all_gather(std::span<const CollectivePart> parts) override { inner_->all_gather(parts); }
   void check_health() override { inner_->check_health(); }
 
   static inline int calls = 0;

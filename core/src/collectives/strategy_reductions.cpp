@@ -294,7 +294,8 @@ void StrategyReductions::reduce_in_processes(ReduceOp op,
     own.push_back(parts[static_cast<std::size_t>(present.position(own_.id(i)))]);
   }
   const auto reduce = [&](std::span<const CollectivePart> collectives) {
-    process_communicator_->all_reduce(op, collectives);
+    process_communicator_->run(
+        {.kind = CollectiveKind::kAllReduce, .parts = collectives, .op = op});
   };
   reduce_where_they_are(own, leaves, own_, reduce);
 }

@@ -6,6 +6,11 @@
 #include "belfry/backend/collective.h"
 #include "host/host_device.h"
 
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
 namespace belfry::host {
 namespace {
 
@@ -33,48 +38,105 @@ void require_values(std::span<const CollectivePart> parts) {
   for (const CollectivePart& part : parts) require_value(part);
 }
 
-void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts) {
-  require_values(parts);
-  spread_failure(parts);
+// Adds up in replica order, on the stream of the first output.
+void launch_reduction(ReduceOp op, std::vector<BufferView> inputs, std::vector<BufferView> outputs,
+                      Stream& stream) {
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = op;
+  kernel.inputs = std::move(inputs);
+  kernel.outputs = std::move(outputs);
+  stream.launch(std::move(kernel));
+}
+
+void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
+  require_values(parts);
+  spread_failure(parts);
+  std::vector<BufferView> inputs;
+  std::vector<BufferView> outputs;
   for (const CollectivePart& part : parts) {
-    kernel.inputs.push_back(part.input);
-    kernel.outputs.push_back(part.output);
+    inputs.push_back(part.input);
+    outputs.push_back(part.output);
   }
-  parts.front().stream->launch(std::move(kernel));
+  launch_reduction(op, std::move(inputs), std::move(outputs), *parts.front().stream);
+}
+
+void broadcast(const Collective& collective) {
+  const CollectivePart& from = collective.parts[static_cast<std::size_t>(collective.root)];
+  require_value(from);
+  spread_failure(collective.parts);
+  for (const CollectivePart& part : collective.parts) part.stream->copy(part.output, from.input);
+}
+
+void all_gather(const Collective& collective) {
+  require_values(collective.parts);
+  spread_failure(collective.parts);
+  for (const CollectivePart& to : collective.parts) {
+    int rank = 0;
+    for (const CollectivePart& from : collective.parts) {
+      to.stream->copy(collective.slice(to.output, rank++), from.input);
+    }
+  }
+}
+
+// In place, a slice is read for no output but its own.
+void reduce_scatter(const Collective& collective) {
+  require_values(collective.parts);
+  spread_failure(collective.parts);
+  int rank = 0;
+  for (const CollectivePart& to : collective.parts) {
+    std::vector<BufferView> slices;
+    for (const CollectivePart& from : collective.parts) {
+      slices.push_back(collective.slice(from.input, rank));
+    }
+    launch_reduction(collective.op, std::move(slices), {to.output}, *to.stream);
+    ++rank;
+  }
+}
+
+void exchange(const Collective& collective) {
+  std::vector<CollectivePart> involved;
+  for (std::size_t member = 0; member < collective.parts.size(); ++member) {
+    if (!collective.involves(static_cast<int>(member))) continue;
+    involved.push_back(collective.parts[member]);
+  }
+  const auto stream = [&](int rank) {
+    return collective.parts[static_cast<std::size_t>(rank)].stream;
+  };
+  for (const Transfer& one : collective.transfers) {
+    require_value({one.input, {}, stream(one.from)});
+  }
+  spread_failure(involved);
+  for (const Transfer& one : collective.transfers) stream(one.to)->copy(one.output, one.input);
 }
 
 }  // namespace
 
-void HostCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  const auto collectives = collectives_of(parts, size());
-  for (const auto& own : collectives) {
-    validate({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, size());
-  }
-  for (const auto& own : collectives) launch_reduction(op, own);
-}
-
-void HostCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
-  validate({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root}, size());
-  const CollectivePart& from = parts[static_cast<std::size_t>(root)];
-  require_value(from);
-  spread_failure(parts);
-  for (const CollectivePart& part : parts) part.stream->copy(part.output, from.input);
-}
-
-void HostCommunicator::all_gather(std::span<const CollectivePart> parts) {
-  validate({.kind = CollectiveKind::kAllGather, .parts = parts}, size());
-  require_values(parts);
-  spread_failure(parts);
-  for (const CollectivePart& to : parts) {
-    BufferView slot = to.output;
-    slot.count = to.input.count;
-    for (const CollectivePart& from : parts) {
-      to.stream->copy(slot, from.input);
-      slot.offset += slot.bytes();
+void HostCommunicator::run(const Collective& given) {
+  Collective collective = given;
+  collective.ranks = size();
+  collective.first = 0;
+  if (collective.kind == CollectiveKind::kAllReduce) {
+    const auto collectives = collectives_of(given.parts, size());
+    for (const auto& own : collectives) {
+      collective.parts = own;
+      validate(collective, size());
     }
+    for (const auto& own : collectives) all_reduce(given.op, own);
+    return;
+  }
+  validate(collective, size());
+  switch (collective.kind) {
+    case CollectiveKind::kBroadcast:
+      return broadcast(collective);
+    case CollectiveKind::kAllGather:
+      return all_gather(collective);
+    case CollectiveKind::kReduceScatter:
+      return reduce_scatter(collective);
+    case CollectiveKind::kExchange:
+      return exchange(collective);
+    case CollectiveKind::kAllReduce:
+      return;  // Above.
   }
 }
 

@@ -6,6 +6,7 @@
 #include "belfry/backend/backend.h"
 
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace belfry::host {
@@ -20,9 +21,7 @@ class HostCommunicator final : public Communicator {
   int size() const override { return static_cast<int>(ranks_.size()); }
   std::span<const int> local_ranks() const override { return ranks_; }
   ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
-  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
-  void broadcast(int root, std::span<const CollectivePart> parts) override;
-  void all_gather(std::span<const CollectivePart> parts) override;
+  void run(const Collective& collective) override;
   void check_health() override {}
 
  private:

@@ -40,14 +40,20 @@ class HostCommunicatorErrors : public ::testing::Test {
 };
 
 TEST_F(HostCommunicatorErrors, AreThoseOfEveryCollective) {
-  EXPECT_EQ(code_of([&] { communicator_->all_gather(parts_); }), ErrorCode::kStructure)
+  EXPECT_EQ(
+      code_of([&] { communicator_->run({.kind = CollectiveKind::kAllGather, .parts = parts_}); }),
+      ErrorCode::kStructure)
       << "4 elements for three times 4";
-  EXPECT_EQ(code_of([&] { communicator_->broadcast(3, parts_); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([&] {
+              communicator_->run({.kind = CollectiveKind::kBroadcast, .parts = parts_, .root = 3});
+            }),
+            ErrorCode::kInvalidArgument);
   at_each_place(3, [&](int odd) {
     std::vector<CollectivePart> parts = parts_;
     parts[static_cast<std::size_t>(odd)].stream = nullptr;
-    EXPECT_EQ(code_of([&] { communicator_->all_reduce(ReduceOp::kSum, parts); }),
-              ErrorCode::kInvalidArgument);
+    EXPECT_EQ(
+        code_of([&] { communicator_->run({.kind = CollectiveKind::kAllReduce, .parts = parts}); }),
+        ErrorCode::kInvalidArgument);
   });
 }
 
@@ -63,7 +69,10 @@ TEST_F(HostCommunicatorErrors, NothingIsCopiedWhenAPartIsRefused) {
     other.stream->write(other.output, before.data());
     root.stream->write(root.input, numbers.data());
     parts[place].output.offset = sizeof(float);
-    EXPECT_EQ(code_of([&] { communicator_->broadcast((odd + 2) % 3, parts); }),
+    EXPECT_EQ(code_of([&] {
+                communicator_->run(
+                    {.kind = CollectiveKind::kBroadcast, .parts = parts, .root = (odd + 2) % 3});
+              }),
               ErrorCode::kOutOfBounds);
     std::array<float, 4> after = numbers;
     other.stream->read(after.data(), other.output);

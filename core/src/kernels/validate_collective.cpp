@@ -9,7 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -34,21 +37,35 @@ class CollectiveValidator {
  private:
   void check_members() const;
   void check_views() const;
+  void check_counts() const;
   void check_view(int rank, const BufferView& view, std::size_t count, DType dtype) const;
+  void check_transfers() const;
+  void check_bounds(int rank, const BufferView& view) const;
   void check_overlaps() const;
   bool has_foreign_memory() const;
   bool few_overlap() const;
   bool many_overlap() const;
+  void add_input(int rank, std::vector<BufferView>& inputs) const;
   void check_reduction() const;
 
   const CollectivePart& part(int rank) const {
     return collective_.parts[static_cast<std::size_t>(rank)];
   }
-  bool has_root() const { return collective_.kind == CollectiveKind::kBroadcast; }
+  bool is(CollectiveKind kind) const { return collective_.kind == kind; }
+  bool has_root() const { return is(CollectiveKind::kBroadcast); }
+  std::span<const std::size_t> counts() const {
+    const bool has_counts = is(CollectiveKind::kAllGather) || is(CollectiveKind::kReduceScatter);
+    return has_counts ? collective_.counts : std::span<const std::size_t>();
+  }
   int ranks() const { return collective_.ranks == 0 ? members_ : collective_.ranks; }
+  bool is_rank(int rank) const { return rank >= 0 && rank < ranks(); }
+  bool is_here(int rank) const {
+    return rank >= collective_.first && rank < collective_.first + members_;
+  }
   // The view with the elements of a member: the output, if the root is in another process.
   const BufferView& model() const {
     const int root = collective_.root - collective_.first;
+    if (is(CollectiveKind::kReduceScatter)) return part(0).output;
     if (!has_root()) return part(0).input;
     return root >= 0 && root < members_ ? part(root).input : part(0).output;
   }
@@ -68,7 +85,12 @@ class CollectiveValidator {
 
 void CollectiveValidator::run() const {
   check_members();
-  check_views();
+  if (is(CollectiveKind::kExchange)) {
+    check_transfers();
+  } else {
+    check_counts();
+    check_views();
+  }
   check_overlaps();
   check_reduction();
 }
@@ -77,7 +99,7 @@ void CollectiveValidator::check_members() const {
   if (collective_.parts.size() != static_cast<std::size_t>(members_)) {
     mismatch(fmt::format("{} parts for {} members", collective_.parts.size(), members_));
   }
-  if (has_root() && (collective_.root < 0 || collective_.root >= ranks())) {
+  if (has_root() && !is_rank(collective_.root)) {
     fail(ErrorCode::kInvalidArgument, fmt::format("root {} of {} ranks", collective_.root, ranks()),
          "a root is a position in the communicator, not a device");
   }
@@ -89,14 +111,50 @@ void CollectiveValidator::check_members() const {
   }
 }
 
+void CollectiveValidator::check_counts() const {
+  const std::size_t counts = this->counts().size();
+  if (counts == 0 || counts == static_cast<std::size_t>(ranks())) return;
+  mismatch(fmt::format("{} counts for {} ranks", counts, ranks()));
+}
+
+// A rank has its own elements, and gathers or reduces the elements of all ranks.
 void CollectiveValidator::check_views() const {
-  const bool gathers = collective_.kind == CollectiveKind::kAllGather;
-  const std::size_t count = model().count;
+  const bool gathers = is(CollectiveKind::kAllGather);
+  const bool scatters = is(CollectiveKind::kReduceScatter);
   const DType dtype = model().dtype;
-  const std::size_t output_count = count * (gathers ? static_cast<std::size_t>(ranks()) : 1);
+  const std::span<const std::size_t> counts = this->counts();
+  std::size_t own = model().count;
+  const std::size_t all = counts.empty()
+                              ? own * static_cast<std::size_t>(ranks())
+                              : std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   for (int rank = 0; rank < members_; ++rank) {
-    if (collective_.reads_input_of(rank)) check_view(rank, part(rank).input, count, dtype);
-    check_view(rank, part(rank).output, output_count, dtype);
+    if (!counts.empty()) own = counts[static_cast<std::size_t>(collective_.first + rank)];
+    if (collective_.reads_input_of(rank)) {
+      check_view(rank, part(rank).input, scatters ? all : own, dtype);
+    }
+    check_view(rank, part(rank).output, gathers ? all : own, dtype);
+  }
+}
+
+void CollectiveValidator::check_transfers() const {
+  for (std::size_t i = 0; i < collective_.transfers.size(); ++i) {
+    const Transfer& one = collective_.transfers[i];
+    for (const int rank : {one.from, one.to}) {
+      if (is_rank(rank)) continue;
+      fail(ErrorCode::kInvalidArgument,
+           fmt::format("transfer {} is of rank {} of {} ranks", i, rank, ranks()),
+           "a rank is a position in the communicator, not a device");
+    }
+    const bool sends = is_here(one.from);
+    const bool receives = is_here(one.to);
+    const bool differ = one.input.count != one.output.count || one.input.dtype != one.output.dtype;
+    if (sends && receives && differ) {
+      mismatch(fmt::format("transfer {} has {} elements of {} for {} of {}", i, one.input.count,
+                           to_string(one.input.dtype), one.output.count,
+                           to_string(one.output.dtype)));
+    }
+    if (sends) check_bounds(one.from - collective_.first, one.input);
+    if (receives) check_bounds(one.to - collective_.first, one.output);
   }
 }
 
@@ -107,15 +165,21 @@ void CollectiveValidator::check_view(int rank, const BufferView& view, std::size
                          collective_.first + rank, view.count, to_string(view.dtype), count,
                          to_string(dtype)));
   }
+  check_bounds(rank, view);
+}
+
+void CollectiveValidator::check_bounds(int rank, const BufferView& view) const {
   if (const auto fault = kernels::fault_of(view)) {
     fail(fault->code, fmt::format("a view of rank {} {}", collective_.first + rank, fault->text));
   }
 }
 
-// In place, only a rank's own input may be its output. Inputs may overlap one another.
+// In place, only a rank's own input, or its slice of the input, may be its output. Inputs may
+// overlap one another.
 void CollectiveValidator::check_overlaps() const {
   constexpr int kFew = 16;
-  if (!(members_ <= kFew ? few_overlap() : many_overlap())) return;
+  const bool is_simple = !is(CollectiveKind::kReduceScatter) && !is(CollectiveKind::kExchange);
+  if (!(is_simple && members_ <= kFew ? few_overlap() : many_overlap())) return;
   fail(ErrorCode::kInvalidArgument, "the memory of two parts overlaps",
        "in place means that input and output are the very same view");
 }
@@ -152,24 +216,48 @@ bool CollectiveValidator::many_overlap() const {
   Kernel kernel;
   kernel.inputs.reserve(collective_.parts.size());
   kernel.outputs.reserve(collective_.parts.size());
-  for (int rank = 0; rank < members_; ++rank) {
-    const CollectivePart& own = part(rank);
-    const bool in_place = kernels::same_view(own.input, own.output);
-    kernel.outputs.push_back(own.output);
-    if (collective_.reads_input_of(rank) && !in_place) kernel.inputs.push_back(own.input);
+  if (is(CollectiveKind::kExchange)) {
+    for (const Transfer& one : collective_.transfers) {
+      const bool in_place = kernels::same_view(one.input, one.output) && one.from == one.to;
+      if (is_here(one.to)) kernel.outputs.push_back(one.output);
+      if (is_here(one.from) && !in_place) kernel.inputs.push_back(one.input);
+    }
+  } else {
+    for (int rank = 0; rank < members_; ++rank) {
+      kernel.outputs.push_back(part(rank).output);
+      if (collective_.reads_input_of(rank)) add_input(rank, kernel.inputs);
+    }
   }
   return kernels::find_overlap(kernel, false).has_value();
+}
+
+// The elements of an input that are no output in place.
+void CollectiveValidator::add_input(int rank, std::vector<BufferView>& inputs) const {
+  const CollectivePart& own = part(rank);
+  if (!is(CollectiveKind::kReduceScatter)) {
+    if (!kernels::same_view(own.input, own.output)) inputs.push_back(own.input);
+    return;
+  }
+  Collective placed = collective_;
+  placed.ranks = ranks();
+  const BufferView slice = placed.slice(own.input, collective_.first + rank);
+  if (!kernels::same_view(slice, own.output)) return inputs.push_back(own.input);
+  std::array<BufferView, 2> rest{own.input, own.input};
+  rest[0].count = (slice.offset - own.input.offset) / size_of(slice.dtype);
+  rest[1].offset = slice.offset + slice.bytes();
+  rest[1].count = own.input.count - rest[0].count - slice.count;
+  inputs.insert(inputs.end(), rest.begin(), rest.end());
 }
 
 // The kernel decides which types can be added and divided. Floats can: the first test is the
 // quicker one.
 void CollectiveValidator::check_reduction() const {
-  if (collective_.kind != CollectiveKind::kAllReduce) return;
+  if (!is(CollectiveKind::kAllReduce) && !is(CollectiveKind::kReduceScatter)) return;
   if (is_floating(part(0).input.dtype) && collective_.op <= ReduceOp::kProd) return;
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = collective_.op;
-  kernel.inputs = {part(0).input};
+  kernel.inputs = {part(0).output};
   kernel.outputs = kernel.inputs;
   validate(kernel, detail::submitting_site());
 }
@@ -183,9 +271,48 @@ std::string_view to_string(CollectiveKind kind) {
     case CollectiveKind::kBroadcast:
       return "broadcast";
     case CollectiveKind::kAllGather:
+      return "all_gather";
+    case CollectiveKind::kReduceScatter:
+      return "reduce_scatter";
+    case CollectiveKind::kExchange:
       break;
   }
-  return "all_gather";
+  return "exchange";
+}
+
+bool Collective::involves(int member) const {
+  if (kind != CollectiveKind::kExchange) return true;
+  const int rank = first + member;
+  return std::ranges::any_of(
+      transfers, [rank](const Transfer& one) { return one.from == rank || one.to == rank; });
+}
+
+BufferView Collective::slice(const BufferView& whole, int rank) const {
+  BufferView own = whole;
+  const auto place = static_cast<std::size_t>(rank);
+  std::size_t before = 0;
+  if (counts.empty()) {
+    own.count = whole.count / static_cast<std::size_t>(ranks);
+    before = own.count * place;
+  } else {
+    own.count = counts[place];
+    before = std::accumulate(counts.begin(), counts.begin() + rank, before);
+  }
+  own.offset += before * size_of(whole.dtype);
+  return own;
+}
+
+std::uint64_t Collective::bytes() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (reads_input_of(static_cast<int>(i))) sum += parts[i].input.bytes();
+  }
+  if (kind != CollectiveKind::kExchange) return sum;
+  for (const Transfer& one : transfers) {
+    const bool is_here = one.from >= first && one.from < first + static_cast<int>(parts.size());
+    if (is_here) sum += one.input.bytes();
+  }
+  return sum;
 }
 
 void validate(const Collective& collective, int members) {

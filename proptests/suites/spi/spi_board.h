@@ -153,9 +153,10 @@ class Board {
       }
     }
     if (adds) {
-      communicator_->all_reduce(ReduceOp::kSum, parts);
+      communicator_->run({.kind = CollectiveKind::kAllReduce, .parts = parts});
     } else {
-      communicator_->broadcast(static_cast<int>(root), parts);
+      communicator_->run(
+          {.kind = CollectiveKind::kBroadcast, .parts = parts, .root = static_cast<int>(root)});
     }
     for (std::size_t i = 0; i < devices_; ++i) {
       cells_[i].written = recorded(*parts[i].stream);

@@ -130,7 +130,8 @@ TEST_F(SpiCollectives, AllReduceFoldsByReplica) {
       members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
     }
     const DeviceWork before = backend_factory().work(*members.backend);
-    members.communicator->all_reduce(drawn.op, members.parts);
+    members.communicator->run(
+        {.kind = CollectiveKind::kAllReduce, .parts = members.parts, .op = drawn.op});
     hand_over(members, false);
     const HostArray expected = folded(inputs, drawn.op, order);
     for (int rank = 0; rank < members.size(); ++rank) {
@@ -167,7 +168,7 @@ TEST_F(SpiCollectives, AllReduceTakesSeveralInOneCall) {
     const std::vector<CollectivePart> parts = members.parts;
     members.parts.resize(static_cast<std::size_t>(drawn.size));
     hand_over(members, true);
-    members.communicator->all_reduce(drawn.op, parts);
+    members.communicator->run({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = drawn.op});
     hand_over(members, false);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& own = inputs[i / static_cast<std::size_t>(drawn.size)];
@@ -189,13 +190,14 @@ TEST_F(SpiCollectives, SupportWhatAllReduceTakes) {
       Members members = make_members(size, schedule, inputs, 1, false);
       Communicator& communicator = *members.communicator;
       if (communicator.supports(dtype)) {
-        communicator.all_reduce(ReduceOp::kSum, members.parts);
+        communicator.run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
         hand_over(members, false);
         RC_ASSERT(download(members.output(size - 1)) ==
                   folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
       } else {
-        RC_ASSERT_THROWS_AS(communicator.all_reduce(ReduceOp::kSum, members.parts),
-                            UnsupportedError);
+        RC_ASSERT_THROWS_AS(
+            communicator.run({.kind = CollectiveKind::kAllReduce, .parts = members.parts}),
+            UnsupportedError);
       }
     }
   });
@@ -215,7 +217,8 @@ TEST_F(SpiCollectives, BroadcastCopiesTheRoot) {
       if (drawn.in_place) part.output = part.input;
     }
     hand_over(members, true);
-    members.communicator->broadcast(drawn.root, members.parts);
+    members.communicator->run(
+        {.kind = CollectiveKind::kBroadcast, .parts = members.parts, .root = drawn.root});
     hand_over(members, false);
     for (int rank = 0; rank < members.size(); ++rank) {
       RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(drawn.root)]);
@@ -231,7 +234,7 @@ TEST_F(SpiCollectives, AllGatherConcatenatesByRank) {
     const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
     const auto size = static_cast<std::size_t>(drawn.size);
     Members members = make_members(drawn.size, schedule, inputs, size, false);
-    members.communicator->all_gather(members.parts);
+    members.communicator->run({.kind = CollectiveKind::kAllGather, .parts = members.parts});
     hand_over(members, false);
     std::vector<std::byte> expected;
     for (const HostArray& input : inputs) {
@@ -252,7 +255,7 @@ TEST_F(SpiCollectives, FollowOneAnotherInOrder) {
     Members members = make_members(size, schedule, inputs, 1, true);
     const std::size_t rounds = bits.below(4) + 1;
     for (std::size_t round = 0; round < rounds; ++round) {
-      members.communicator->all_reduce(ReduceOp::kSum, members.parts);
+      members.communicator->run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
       inputs.assign(static_cast<std::size_t>(size),
                     folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
     }
@@ -269,7 +272,10 @@ void expect_refused(ErrorCode code, Members& members, const Spoil& spoil) {
   at_each_place(3, [&](int odd) {
     auto parts = members.parts;
     spoil(parts, static_cast<std::size_t>(odd));
-    EXPECT_EQ(code_of([&] { members.communicator->all_reduce(ReduceOp::kSum, parts); }), code);
+    EXPECT_EQ(code_of([&] {
+                members.communicator->run({.kind = CollectiveKind::kAllReduce, .parts = parts});
+              }),
+              code);
   });
 }
 
@@ -305,15 +311,22 @@ TEST_F(SpiCollectives, RefuseWhatDoesNotFit) {
   refused(ErrorCode::kInvalidArgument,
           [](Parts& parts, std::size_t odd) { parts.insert(parts.end(), 3, parts[odd]); });
   for (const int root : {3, -1}) {
-    EXPECT_EQ(code_of([&] { communicator.broadcast(root, members.parts); }),
+    EXPECT_EQ(code_of([&] {
+                communicator.run(
+                    {.kind = CollectiveKind::kBroadcast, .parts = members.parts, .root = root});
+              }),
               ErrorCode::kInvalidArgument);
   }
   const auto integers = inputs_of(DType::kInt32, 2, 4, true, bits);
   Members whole = make_members(2, 0, integers, 1, false);
-  EXPECT_EQ(code_of([&] { whole.communicator->all_reduce(ReduceOp::kMean, whole.parts); }),
-            ErrorCode::kIntegerMean);
+  EXPECT_EQ(
+      code_of([&] {
+        whole.communicator->run(
+            {.kind = CollectiveKind::kAllReduce, .parts = whole.parts, .op = ReduceOp::kMean});
+      }),
+      ErrorCode::kIntegerMean);
   // Nothing of the refused calls was enqueued.
-  communicator.all_reduce(ReduceOp::kSum, members.parts);
+  communicator.run({.kind = CollectiveKind::kAllReduce, .parts = members.parts});
   hand_over(members, false);
   EXPECT_EQ(download(members.output(1)),
             folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
@@ -329,16 +342,17 @@ TEST_F(SpiCollectives, RefuseInTheSameWords) {
   const Members members = two_of_four_floats();
   Communicator& communicator = *members.communicator;
   auto parts = members.parts;
-  const auto sum = [&] { communicator.all_reduce(ReduceOp::kSum, parts); };
+  const auto sum = [&] { communicator.run({.kind = CollectiveKind::kAllReduce, .parts = parts}); };
   const auto expect = [&](auto&& call, const std::string& words) {
     EXPECT_THAT(text_of_error<Error>(call), ::testing::HasSubstr(words));
     parts = members.parts;
   };
   parts[1].output.count = 3;
   expect(sum, "all_reduce: rank 1 has 3 elements of float32 where 4 of float32 are expected");
-  expect([&] { communicator.all_gather(parts); },
+  expect([&] { communicator.run({.kind = CollectiveKind::kAllGather, .parts = parts}); },
          "all_gather: rank 0 has 4 elements of float32 where 8 of float32 are expected");
-  expect([&] { communicator.broadcast(2, parts); }, "broadcast: root 2 of 2 ranks");
+  expect([&] { communicator.run({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = 2}); },
+         "broadcast: root 2 of 2 ranks");
   parts.pop_back();
   expect(sum, "all_reduce: 1 parts for 2 members");
   parts[1].stream = nullptr;
@@ -360,13 +374,14 @@ TEST_F(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
                 ::testing::HasSubstr("the memory of two parts overlaps"));
     parts = members.parts;
   };
-  const auto sum = [&] { communicator.all_reduce(ReduceOp::kSum, parts); };
+  const auto sum = [&] { communicator.run({.kind = CollectiveKind::kAllReduce, .parts = parts}); };
   parts[1].output = parts[0].output;
   expect_refusal(sum);
   parts[0].output = parts[1].input;
   expect_refusal(sum);
   parts[1].output = parts[0].input;
-  expect_refusal([&] { communicator.broadcast(0, parts); });
+  expect_refusal(
+      [&] { communicator.run({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = 0}); });
   for (CollectivePart& part : parts) part.input.count = part.output.count = 2;
   parts[1].output = parts[1].input;
   parts[1].output.offset += 4;
@@ -375,14 +390,14 @@ TEST_F(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
     part.output = part.input;
     part.input.count = 2;
   }
-  expect_refusal([&] { communicator.all_gather(parts); });
+  expect_refusal([&] { communicator.run({.kind = CollectiveKind::kAllGather, .parts = parts}); });
 }
 
 TEST_F(SpiCollectives, GatherInPlaceFromOne) {
   Bits bits(1);
   const auto inputs = inputs_of(DType::kFloat32, 1, 4, true, bits);
   Members members = make_members(1, 0, inputs, 1, true);
-  members.communicator->all_gather(members.parts);
+  members.communicator->run({.kind = CollectiveKind::kAllGather, .parts = members.parts});
   hand_over(members, false);
   EXPECT_EQ(download(members.output(0)), inputs[0]);
 }
@@ -415,7 +430,7 @@ TEST_F(SpiCollectives, FollowTheListAndNotTheIndices) {
   const int devices[] = {2, 0};
   const auto communicator = members.backend->communicator(devices);
   std::vector<CollectivePart> parts{members.parts[2], members.parts[0]};
-  communicator->all_gather(parts);
+  communicator->run({.kind = CollectiveKind::kAllGather, .parts = parts});
   hand_over(members, false);
   HostArray expected = members.inputs[2];
   expected.bytes.insert(expected.bytes.end(), members.inputs[0].bytes.begin(),
@@ -423,7 +438,9 @@ TEST_F(SpiCollectives, FollowTheListAndNotTheIndices) {
   EXPECT_EQ(download(members.output(2)), expected);
   EXPECT_EQ(download(members.output(0)), expected);
   parts[0].stream = members.parts[1].stream;
-  EXPECT_EQ(code_of([&] { communicator->all_gather(parts); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(
+      code_of([&] { communicator->run({.kind = CollectiveKind::kAllGather, .parts = parts}); }),
+      ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ TEST_F(SpiStreams, RefuseOffsetsWithinAnElement) {
   const int devices[] = {0};
   const auto alone = backend->communicator(devices);
   const CollectivePart part[] = {{odd, odd, &device.communication_stream()}};
-  expect_refusal([&] { alone->all_reduce(ReduceOp::kSum, part); });
+  expect_refusal([&] { alone->run({.kind = CollectiveKind::kAllReduce, .parts = part}); });
   stream.synchronize();
 }
 

@@ -18,11 +18,12 @@ bool has(const Entry& entry, std::string_view part) {
   return entry.kind.find(part) != std::string::npos;
 }
 
-// The tensors with equal sizes on all ranks. An all_to_all may be uneven; a gather and a
-// scatter have a list on the root alone; the lists of an all_gather tell the sizes of all ranks.
+// The tensors with equal sizes on all ranks. An all_to_all or an exchange may be uneven; a gather
+// and a scatter have a list on the root alone; the lists of an all_gather tell the sizes of all
+// ranks.
 Compared compared(const Entry& entry) {
-  if (has(entry, "all_to_all") || has(entry, "alltoall") || has(entry, "coalesced")) {
-    return Compared::kNothing;
+  for (const char* const uneven : {"all_to_all", "alltoall", "coalesced", "exchange"}) {
+    if (has(entry, uneven)) return Compared::kNothing;
   }
   if (entry.kind == "all_gather" || entry.kind == "allgather" || entry.kind == "scatter") {
     return Compared::kOutputs;

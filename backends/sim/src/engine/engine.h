@@ -105,7 +105,7 @@ class Engine final : public OtherAgents {
 
   /// Notes the code that calls the backend, by the address that the call returns to, if there is a
   /// watch: streams, events and communicators take no call site.
-  /// `views`: views, and parts of collectives, that the call works on.
+  /// `views`: views, and collectives, that the call works on.
   template <class... Views>
   void called_from(const void* return_address, const Views&... views) {
     if (options_.watch == nullptr) return;

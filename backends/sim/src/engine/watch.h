@@ -95,10 +95,14 @@ class Watch {
   void works_on(std::span<const BufferView> views) {
     for (const BufferView& view : views) works_on(view);
   }
-  void works_on(std::span<const CollectivePart> parts) {
-    for (const CollectivePart& part : parts) {
-      works_on(part.input);
-      works_on(part.output);
+  void works_on(const belfry::Collective& collective) {
+    for (const CollectivePart& part : collective.parts) {
+      if (part.input.buffer != nullptr) works_on(part.input);
+      if (part.output.buffer != nullptr) works_on(part.output);
+    }
+    for (const Transfer& one : collective.transfers) {
+      works_on(one.input);
+      works_on(one.output);
     }
   }
   /// Null unless a trace follows the contents of buffers.

@@ -30,6 +30,8 @@ struct Statistics {
   VerbCounts all_reduce{};              ///< Of a communicator, also inside other reductions.
   VerbCounts broadcast{};               ///< Of a communicator.
   VerbCounts all_gather{};              ///< Of a communicator.
+  VerbCounts reduce_scatter{};          ///< Of a communicator.
+  VerbCounts exchange{};                ///< Of a communicator: lists of sends and receives.
   VerbCounts copy{};                    ///< Between device memories.
   VerbCounts write{};                   ///< From host to device memory. Waits for room to stage.
   VerbCounts read{};                    ///< From device to host memory.
