@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/dataset/dataset_position.h"
 #include "belfry/detail/saved_variable.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/strategy.h"
@@ -25,8 +26,8 @@ struct RestoreOptions {
 /// `{.sums = belfry::SumSplit::kDivide}` or `{}`.
 std::string to_string(const RestoreOptions& options);
 
-/// Saves variables of a strategy to a file, and restores them by name, also on another number of
-/// replicas (SEM-54 to SEM-56).
+/// Saves variables of a strategy, and positions in its data, to a file, and restores them by name,
+/// also on another number of replicas (SEM-54 to SEM-56).
 ///
 ///     Checkpoint checkpoint(strategy);
 ///     checkpoint.add(weights).add(step);      // Variables with names.
@@ -54,6 +55,24 @@ class Checkpoint {
     }
     return *this;
   }
+  /// Adds the position of a distributed dataset under a name (SEM-255 to SEM-258): after a restore
+  /// the next loop has the rows that were not handed out before the save, and later loops have all
+  /// rows.
+  ///
+  ///     checkpoint.add("rows", data);
+  ///
+  /// Throws:
+  /// - InvalidArgumentError (kInvalidArgument): the name is taken;
+  /// - ContextError (kOtherStrategy): a dataset of another strategy;
+  /// - UnsupportedError (kUnsupported): functions give the elements, without a name; or the dataset
+  ///   is a part of the data.
+  template <class B>
+  Checkpoint& add(const std::string& name, const DistributedDataset<B>& data,
+                  CallSite site = CallSite::here()) {
+    insert(detail::saved_position(strategy_.cross_replica().core(), name, data.position(), site),
+           site);
+    return *this;
+  }
 
   /// The contents of a save, in memory: the value of each mirrored variable, and the result of a
   /// read of each replica-local variable.
@@ -76,8 +95,8 @@ class Checkpoint {
   /// Throws:
   /// - ContextError (kWrongContext, kOtherStrategy): inside a replica or another strategy;
   /// - VariableMismatchError (kVariableMismatch), with a list: arrays that are missing in the file,
-  ///   have another type or shape there, or hold booleans besides 0 and 1; if arrays are missing,
-  ///   also the arrays of the file that no variable asks for;
+  ///   have another type or shape there, hold booleans besides 0 and 1, or are positions in other
+  ///   data; if arrays are missing, also the arrays of the file that no variable asks for;
   /// - InvalidArgumentError (kInvalidArgument): processes restore different contents;
   /// - InvalidArgumentError (kFileFormat): the file cannot be read;
   /// - DeviceError (kOutOfMemory).

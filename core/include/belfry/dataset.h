@@ -55,7 +55,8 @@ class Dataset : public detail::DatasetFacts {
   /// element as `std::optional<T>`, and nothing at the end.
   template <class F>
   static Dataset from_generator(F start) {
-    return Dataset({{"from_generator(unseen)", false}}, detail::generated<T>(std::move(start)));
+    return Dataset(detail::Recipe::of_function("from_generator(unseen)"),
+                   detail::generated<T>(std::move(start)));
   }
   /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a negative count.
@@ -129,10 +130,11 @@ class Dataset : public detail::DatasetFacts {
                             CallSite site = CallSite::here()) const {
     detail::require_at_least(1, size, "the size of a batch", site);
     const bool drop = remainder == Remainder::kDrop;
-    return Dataset<BatchOf<T>>({recipe().then("batch", {size}, drop), is_endless(), size},
-                               [start = start_, size, drop, site](std::uint64_t epoch) {
-                                 return detail::BatchReader<T>((*start)(epoch), size, drop, site);
-                               });
+    return Dataset<BatchOf<T>>(
+        {recipe().then_batches("batch", {size}, drop, false), is_endless(), size},
+        [start = start_, size, drop, site](std::uint64_t epoch) {
+          return detail::BatchReader<T>((*start)(epoch), size, drop, site);
+        });
   }
   /// The same rows in batches of `sizes`, used cyclically; a size may be 0. A batch with fewer rows
   /// than its size is the last.
@@ -144,7 +146,7 @@ class Dataset : public detail::DatasetFacts {
   {
     detail::require_sizes(sizes, site);
     const bool drop = remainder == Remainder::kDrop;
-    detail::Recipe next = recipe().then("rebatch", sizes, drop);
+    detail::Recipe next = recipe().then_batches("rebatch", sizes, drop, true);
     return Dataset({std::move(next), is_endless(), std::nullopt},
                    [start = start_, sizes = std::move(sizes), drop, site](std::uint64_t epoch) {
                      return Reader(detail::RebatchReader<T>((*start)(epoch), sizes, drop, site));
@@ -157,7 +159,8 @@ class Dataset : public detail::DatasetFacts {
     requires(detail::is_batch<T>())
   {
     detail::require_at_least(1, size, "the size of a batch", site);
-    return with({recipe().then("with_batch_size", {size}), is_endless(), size});
+    return with(
+        {recipe().then_batches("with_batch_size", {size}, false, true), is_endless(), size});
   }
 
   /// All elements in an order drawn from `seed`: the same order in every loop, a new order in each
@@ -175,10 +178,10 @@ class Dataset : public detail::DatasetFacts {
   Dataset repeat(std::int64_t times, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, times, "the number of repetitions", site);
     return repeated(static_cast<std::uint64_t>(times),
-                    {recipe().then("repeat", {times}), is_endless() && times != 0, batch_size()});
+                    {recipe().then_repeat({times}), is_endless() && times != 0, batch_size()});
   }
   Dataset repeat() const {
-    return repeated(std::nullopt, {recipe().then("repeat", {}), true, batch_size()});
+    return repeated(std::nullopt, {recipe().then_repeat({}), true, batch_size()});
   }
   /// The elements of repetition `epoch` of a `repeat`, for loops that count epochs themselves.
   Dataset epoch(std::uint64_t epoch) const {

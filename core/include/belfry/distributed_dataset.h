@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/dataset.h"
+#include "belfry/detail/dataset/dataset_position.h"
 #include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/dataset_reader.h"
 #include "belfry/detail/function_call.h"
@@ -80,12 +81,11 @@ namespace belfry {
 ///       strategy.run([](ReplicaContext& replica, const std::vector<float>& share) {...}, shares);
 ///     }
 ///
-/// Each loop reads the dataset anew. Tensors are on the replicas' devices. The strategy outlives
-/// the dataset and its iterators. Loops run outside replicas; elements are made with replica 0's
-/// device current.
-/// Order: copies to devices are enqueued; the host blocks only inside the dataset's functions
-/// (SEM-97).
-/// Throws at construction:
+/// Each loop reads the dataset anew, but for the loop after a restore of a Checkpoint with the
+/// position of the dataset (SEM-255). Copies have one position. Tensors are on the replicas'
+/// devices. The strategy outlives the dataset and its iterators. Loops run outside replicas;
+/// elements are made with replica 0's device current. Order: copies to devices are enqueued; the
+/// host blocks only inside the dataset's functions (SEM-97). Throws at construction:
 /// - ContextError (kWrongContext, kOtherStrategy): in a replica or another strategy, also in a
 ///   loop;
 /// - InvalidArgumentError (kInvalidArgument): options out of range, elements that are no batches,
@@ -109,6 +109,9 @@ class DistributedDataset {
   detail::ReaderIterator<PerReplica<B>> begin() const;
   std::default_sentinel_t end() const { return {}; }  ///< The end of a loop.
 
+  /// For belfry itself: the position that a Checkpoint saves.
+  const std::shared_ptr<detail::DatasetPosition>& position() const { return source_.position; }
+
  private:
   detail::DatasetSource<B> source_;
 };
@@ -130,6 +133,9 @@ DistributedDataset<B>::DistributedDataset(Strategy& strategy, Dataset<B> dataset
     : source_{&strategy, std::move(dataset), options, site} {
   detail::require_options(options, site);
   source_.part = detail::input_part(strategy.cross_replica().core(), options, is_made_here, site);
+  source_.position = std::make_shared<detail::DatasetPosition>(
+      strategy.cross_replica().core(), source_.dataset.recipe(), source_.part.has_all_rows(options),
+      site);
   const bool is_whole = options.elements == ElementUse::kGlobalBatch;
   if (is_whole && !detail::is_batch<B>()) detail::throw_not_batches(site);
   if (is_whole && source_.dataset.batch_size() && source_.part.shares > 0) {

@@ -12,10 +12,20 @@ namespace {
 constexpr std::size_t kMostWords = 300;
 constexpr std::size_t kFront = 100;  // Kept of a longer text.
 
+// Calls with the rows of the elements before, whatever the sizes of batches.
+bool keeps_rows(std::string_view call) { return call == "map" || call == "epoch"; }
+
 }  // namespace
 
-Recipe::Recipe(std::string source, bool is_seen) : digest_(text_digest("")), is_seen_(is_seen) {
+Recipe::Recipe(std::string source, bool is_seen)
+    : digest_(text_digest("")), row_digest_(text_digest(source)), is_seen_(is_seen) {
   add(source);
+}
+
+Recipe Recipe::of_function(std::string source) {
+  Recipe recipe(std::move(source), false);
+  recipe.rereads_ = false;
+  return recipe;
 }
 
 void Recipe::add(std::string_view text) {
@@ -26,22 +36,50 @@ void Recipe::add(std::string_view text) {
   words_ = words_.substr(0, kFront) + " ... " + words_.substr(words_.size() - back);
 }
 
-Recipe Recipe::then_text(const std::string& call) const {
+// The rows depend on the sizes of the batches from now on.
+void Recipe::count_batches() {
+  row_digest_ = text_digest(sizes_, row_digest_);
+  sizes_.clear();
+  drops_rows_ = false;
+}
+
+Recipe Recipe::then_text(const std::string& call, bool counts_batches) const {
   Recipe next = *this;
   next.add("." + call);
+  if (counts_batches) next.count_batches();
+  next.row_digest_ = text_digest("." + call, next.row_digest_);
   return next;
 }
 
-Recipe Recipe::then(const char* call, const std::vector<std::int64_t>& numbers, bool drops) const {
-  return then_text(call + ("(" + numbers_text(numbers)) + (drops ? ", drop)" : ")"));
+Recipe Recipe::then(const char* call, const std::vector<std::int64_t>& numbers) const {
+  return then_text(call + ("(" + numbers_text(numbers)) + ")");
+}
+
+Recipe Recipe::then_batches(const char* call, const std::vector<std::int64_t>& sizes, bool drops,
+                            bool regroups) const {
+  const std::string text = "." + (call + ("(" + numbers_text(sizes)) + (drops ? ", drop)" : ")"));
+  Recipe next = *this;
+  next.add(text);
+  if (!regroups) {
+    next.count_batches();
+    next.row_digest_ = text_digest(".batch", next.row_digest_);
+  }
+  next.sizes_ += text;
+  next.drops_rows_ = next.drops_rows_ || drops;
+  return next;
+}
+
+Recipe Recipe::then_repeat(const std::vector<std::int64_t>& times) const {
+  // Rows that one repetition leaves out move the rows of the next.
+  return then_text("repeat(" + numbers_text(times) + ")", drops_rows_);
 }
 
 Recipe Recipe::then_numbered(const char* call, std::uint64_t number) const {
-  return then_text(call + ("(" + std::to_string(number)) + ")");
+  return then_text(call + ("(" + std::to_string(number)) + ")", !keeps_rows(call));
 }
 
 Recipe Recipe::then_unseen(const char* call) const {
-  Recipe next = then_text(call + std::string("(unseen)"));
+  Recipe next = then_text(call + std::string("(unseen)"), !keeps_rows(call));
   next.is_seen_ = false;
   return next;
 }
@@ -49,6 +87,9 @@ Recipe Recipe::then_unseen(const char* call) const {
 Recipe Recipe::then_zip(const Recipe& other) const {
   Recipe next = then_text("zip(" + other.words_ + ")");
   next.digest_ = (next.digest_ ^ other.digest_) * kDigestPrime;
+  next.row_digest_ =
+      (next.row_digest_ ^ text_digest(other.sizes_, other.row_digest_)) * kDigestPrime;
+  next.rereads_ = rereads_ && other.rereads_;
   next.is_seen_ = is_seen_ && other.is_seen_;
   next.skips_ = skips_ || other.skips_;
   return next;

@@ -39,6 +39,8 @@ Bytes bytes_of(const StepEnd& own, std::uint64_t number, const StepRecipe& recip
   out.put(own.is_partial);
   out.put(own.lacks_empty);
   out.put(own.takes_shares);
+  out.put(own.taken.rows);
+  out.put(own.taken.elements);
   out.put(number);
   if (number > 0) return out.bytes();
   out.text(recipe.options);
@@ -56,6 +58,8 @@ Told told_by(int process, const Bytes& bytes) {
   told.end.is_partial = in.get<bool>();
   told.end.lacks_empty = in.get<bool>();
   told.end.takes_shares = in.get<bool>();
+  told.end.taken.rows = in.get<std::int64_t>();
+  told.end.taken.elements = in.get<std::int64_t>();
   told.number = in.get<std::uint64_t>();
   if (told.number > 0) return told;
   told.options = in.text();
@@ -211,6 +215,8 @@ StepEnd agree_on_step(StrategyCore& core, StepEnd own, std::uint64_t number,
     require_equal_recipes(all, recipe, site);
   }
   StepEnd end{.has_nothing = true};
+  // Equal in all processes that read whole datasets.
+  if (!all.empty()) end.taken = all.front().end.taken;
   for (const Told& told : all) {
     end.has_nothing = end.has_nothing && told.end.has_nothing;
     end.is_partial = end.is_partial || told.end.is_partial || told.end.has_nothing;

@@ -115,32 +115,30 @@ std::optional<std::size_t> length_of_row(const TensorFile& file, const std::stri
   return static_cast<std::size_t>(found->second.shape.extents().front());
 }
 
-void FileComparison::add(const SavedLeaf& leaf, bool is_missing, std::string found,
-                         const VariableInfo& info) {
-  mismatches_.push_back(
-      {leaf.name, is_missing, std::move(found), type_of(leaf) + to_string(leaf.shape), &info});
-}
-
-void FileComparison::compare(const SavedLeaf& leaf, bool any_shape, const VariableInfo& info) {
+bool FileComparison::compare(const SavedLeaf& leaf, bool any_shape, const VariableInfo& info,
+                             const char* owner) {
   requested_.insert(leaf.name);
   const std::string name = "\"" + leaf.name + "\"";
+  const auto refuse_as = [&](bool is_missing, std::string text) {
+    refuse({leaf.name, is_missing, std::move(text), type_of(leaf) + to_string(leaf.shape), &info,
+            owner});
+    return false;
+  };
   if (const auto other = file_.unsupported.find(leaf.name); other != file_.unsupported.end()) {
-    return add(leaf, false,
-               name + " is " + other->second.dtype + to_string(other->second.shape) +
-                   " in the file, an element type that is not supported",
-               info);
+    return refuse_as(false, name + " is " + other->second.dtype + to_string(other->second.shape) +
+                                " in the file, an element type that is not supported");
   }
   const auto found = file_.tensors.find(leaf.name);
-  if (found == file_.tensors.end()) return add(leaf, true, "the file has no " + name, info);
+  if (found == file_.tensors.end()) return refuse_as(true, "the file has no " + name);
   const FileTensor& array = found->second;
   const bool fits = leaf.leaf.own == nullptr && array.dtype == leaf.leaf.dtype &&
                     (array.shape == leaf.shape || (any_shape && leaf.leaf.tensor != nullptr));
   if (!fits) {
-    add(leaf, false,
-        name + " is " + to_string(array.dtype) + to_string(array.shape) + " in the file", info);
-  } else if (has_odd_boolean(array)) {
-    add(leaf, false, name + " has a boolean that is neither 0 nor 1 in the file", info);
+    return refuse_as(
+        false, name + " is " + to_string(array.dtype) + to_string(array.shape) + " in the file");
   }
+  if (!has_odd_boolean(array)) return true;
+  return refuse_as(false, name + " has a boolean that is neither 0 nor 1 in the file");
 }
 
 std::vector<std::string> FileComparison::unrequested() const {
@@ -165,7 +163,8 @@ std::string FileComparison::hint(const std::vector<std::string>& missing,
     }
   }
   if (mismatches_.size() == 1) {
-    return "the variable was made at " + to_string(mismatches_.front().info->created);
+    return std::string("the ") + mismatches_.front().owner + " was made at " +
+           to_string(mismatches_.front().info->created);
   }
   return "make the variables of the program that saved the file, or restore a checkpoint of fewer "
          "variables";
@@ -182,8 +181,8 @@ void FileComparison::require_all(CallSite site) const {
   } else {
     report.summary = std::to_string(mismatches_.size()) + " arrays of the file do not fit:";
     for (const LeafMismatch& mismatch : mismatches_) {
-      report.summary += "\n  " + mismatch.found + "; expected " + mismatch.wanted +
-                        ", of the variable made at " + to_string(mismatch.info->created);
+      report.summary += "\n  " + mismatch.found + "; expected " + mismatch.wanted + ", of the " +
+                        mismatch.owner + " made at " + to_string(mismatch.info->created);
     }
   }
   std::vector<std::string> missing;

@@ -5,7 +5,9 @@
 #include "belfry/backend/device.h"
 #include "belfry/call_site.h"
 #include "belfry/dataset.h"
+#include "belfry/detail/dataset/dataset_position.h"
 #include "belfry/detail/dataset/distribute_options.h"
+#include "belfry/detail/dataset/rest_reader.h"
 #include "belfry/detail/process_steps.h"
 #include "belfry/detail/step_reader.h"
 #include "belfry/distributed_values.h"
@@ -44,6 +46,7 @@ struct DatasetSource {
   DistributeOptions options;
   CallSite site;
   InputPart part{};
+  std::shared_ptr<DatasetPosition> position{};  // Shared by copies, and by readers.
   /// Sizes of the shares, if the batches of the dataset have a known size.
   std::vector<std::int64_t> sizes{};
 };
@@ -67,7 +70,7 @@ class DatasetReader {
         std::rethrow_exception(std::exchange(ready_, {}).front().failure);
       }
     });
-    if (ready_.empty()) return std::nullopt;
+    if (ready_.empty()) return ended();
     Prepared next = std::move(ready_.front());
     ready_.pop_front();
     return handed_out(std::move(next));
@@ -86,12 +89,14 @@ class DatasetReader {
   bool drops() const { return source_.options.end_of_data == EndOfData::kDropPartialStep; }
 
   void start() {
+    loop_ = source_.position->begin_loop();
     if (!is_one_process()) recipe_ = recipe_of_steps();
     if (source_.part.shares == 0) {
       steps_ = [] { return Step<B>(); };
       return;
     }
-    steps_ = steps_of(source_.dataset.read(), source_.sizes, source_.part.shares, source_.options,
+    auto reader = rest_of<B>(source_.dataset.read(), source_.position->taken());
+    steps_ = steps_of(std::move(reader), source_.sizes, source_.part.shares, source_.options,
                       source_.site);
   }
 
@@ -128,13 +133,19 @@ class DatasetReader {
     const StepEnd own{.has_nothing = next.step.has_nothing(),
                       .is_partial = next.step.is_partial,
                       .lacks_empty = lacks_empty(next.step),
-                      .takes_shares = source_.part.shares > 0};
+                      .takes_shares = source_.part.shares > 0,
+                      .taken = next.step.taken};
     const StepEnd end = agree_on_step(core(), own, number_, recipe_, source_.site);
     ++number_;
-    if (end.has_nothing || (end.is_partial && drops())) return std::nullopt;
+    if (end.has_nothing || (end.is_partial && drops())) return ended();
     if (next.step.empty > 0 && pads()) pad(next);
     if (!next.is_placed) place_shares(next);
+    source_.position->hand_out(loop_, end.taken);
     return own_shares(std::move(next.step));
+  }
+  std::nullopt_t ended() {
+    source_.position->end_loop(loop_);
+    return std::nullopt;
   }
 
   // The shares that are there already stay in their places.
@@ -189,6 +200,7 @@ class DatasetReader {
   }
 
   DatasetSource<B> source_;
+  std::uint64_t loop_ = 0;    // The number of the loop, from the first step on.
   StepReaderOf<B> steps_;     // Empty before the first step.
   StepRecipe recipe_;         // Of several processes.
   std::optional<B> empty_;    // A batch without rows.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/dataset/dataset_position.h"
 #include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/dataset/recipe.h"
 #include "belfry/detail/participants.h"
@@ -35,6 +36,12 @@ struct InputPart {
   /// Whether the own replicas take a share, and the replica of such a share.
   bool has(int share) const { return !is_whole || own.has(share); }
   int replica_of(int share) const { return is_whole ? share - first : own.id(share); }
+  /// Whether the dataset has the rows of all processes and workers.
+  bool has_all_rows(const DistributeOptions& options) const {
+    return comparison == DataComparison::kEqual &&
+           (options.num_workers == 1 || options.equal_steps ||
+            options.split == BatchSplit::kEachBatch);
+  }
 };
 
 /// The part of this process. `is_made_here`: an input function made the dataset for this process.
@@ -54,6 +61,7 @@ struct StepEnd {
   /// Without a share, and without an earlier batch, an empty batch would have no structure.
   bool lacks_empty = false;
   bool takes_shares = true;  ///< False in a process without replicas that reads no data.
+  RowsTaken taken{};         ///< By all replicas, from data that every process has.
 };
 
 /// The recipe that processes compare at the first step.

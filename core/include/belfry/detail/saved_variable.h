@@ -38,6 +38,7 @@ struct LeafMismatch {
   std::string found;   ///< `the file has no "w"`.
   std::string wanted;  ///< `float32[2]`.
   const VariableInfo* info;
+  const char* owner;  ///< `variable`.
 };
 
 /// The comparison of a file with the variables of a checkpoint.
@@ -46,15 +47,18 @@ class FileComparison {
   explicit FileComparison(const TensorFile& file) : file_(file) {}
 
   const TensorFile& file() const { return file_; }
-  /// Compares a leaf. With `any_shape` a tensor has the shape in the file.
-  void compare(const SavedLeaf& leaf, bool any_shape, const VariableInfo& info);
+  /// Compares a leaf, and returns whether the leaf fits. With `any_shape` a tensor has the shape in
+  /// the file. `owner` is the kind of the object that is saved.
+  bool compare(const SavedLeaf& leaf, bool any_shape, const VariableInfo& info,
+               const char* owner = "variable");
+  /// Notes an array that fits, and is refused for its elements.
+  void refuse(LeafMismatch mismatch) { mismatches_.push_back(std::move(mismatch)); }
   /// Throws VariableMismatchError (kVariableMismatch) with all mismatches, unless there is none. If
   /// arrays are missing, the error names the arrays of the file that no variable has, and a prefix
   /// that tells all missing names from them.
   void require_all(CallSite site) const;
 
  private:
-  void add(const SavedLeaf& leaf, bool is_missing, std::string found, const VariableInfo& info);
   std::vector<std::string> unrequested() const;
   std::string hint(const std::vector<std::string>& missing,
                    const std::vector<std::string>& unrequested) const;

@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/batches.h"
 #include "belfry/detail/dataset/distribute_options.h"
+#include "belfry/detail/dataset/rest_reader.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
 
@@ -58,6 +59,7 @@ void require_filled_parts(std::int64_t batch, const BatchParts& parts,
 template <class B>
 struct Step {
   std::vector<std::optional<B>> shares;
+  RowsTaken taken{};        ///< From the dataset, with the shares of other workers.
   int empty = 0;            ///< Replicas that get nothing.
   bool is_partial = false;  ///< The data ended before every replica had its share.
 
@@ -83,6 +85,7 @@ class ElementSteps {
       std::optional<B> next;
       if (!ended_) next = reader_();
       ended_ = !next;
+      if (next) step.taken += {rows_or_one(*next), 1};
       step.add(std::move(next));
     }
     step.is_partial = ended_;
@@ -113,6 +116,7 @@ class SizedSteps {
         step.is_partial = true;
       } else {
         step.add(rows_.take(size));
+        step.taken.rows += rows_.taken();
         step.is_partial = step.is_partial || rows_.taken() < size;
       }
     }
@@ -141,6 +145,7 @@ class BatchSteps {
     Step<B> step;
     std::optional<B> batch = next_batch();
     const std::int64_t rows = batch ? rows_of(*batch, site_) : 0;
+    step.taken.rows = rows;
     const std::int64_t part = parts_.size_of(rows);
     for (std::int64_t replica = 0; replica < replicas_; ++replica) {
       const std::int64_t begin = (parts_.first + replica * parts_.apart) * part;

@@ -26,9 +26,17 @@ class Recipe {
   Recipe() = default;
   /// A source: `range(12)`. `is_seen`: datasets with equal words have equal elements.
   Recipe(std::string source, bool is_seen);
+  /// A source that is a function of the program, whose readings may differ.
+  static Recipe of_function(std::string source);
 
-  /// The recipe after a further call. `drops`: with `Remainder::kDrop`.
-  Recipe then(const char* call, const std::vector<std::int64_t>& numbers, bool drops = false) const;
+  /// The recipe after a further call.
+  Recipe then(const char* call, const std::vector<std::int64_t>& numbers) const;
+  /// The recipe after a call that makes batches. `drops`: with `Remainder::kDrop`. `regroups`: of
+  /// the rows of batches.
+  Recipe then_batches(const char* call, const std::vector<std::int64_t>& sizes, bool drops,
+                      bool regroups) const;
+  /// The recipe after repetitions.
+  Recipe then_repeat(const std::vector<std::int64_t>& times) const;
   /// The recipe after a call of a function of the program.
   Recipe then_unseen(const char* call) const;
   /// The recipe after a call with an unsigned number, such as a seed.
@@ -42,17 +50,28 @@ class Recipe {
   const std::string& words() const { return words_; }
   /// A digest of all calls, also of those that the text leaves out.
   std::uint64_t digest() const { return digest_; }
+  /// A digest of the calls that decide the rows and their order: datasets that differ in the sizes
+  /// of their batches alone have the same digest, unless a later call counts batches.
+  std::uint64_t row_digest() const { return row_digest_; }
   /// Whether datasets with equal digests have equal elements.
   bool is_seen() const { return is_seen_; }
   /// Whether elements were skipped: the rest may be empty.
   bool skips() const { return skips_; }
+  /// Whether each reading is known to give the same elements, if functions of elements do.
+  bool rereads() const { return rereads_; }
 
  private:
-  Recipe then_text(const std::string& call) const;
+  // `counts_batches`: the rows depend on the sizes of the batches before.
+  Recipe then_text(const std::string& call, bool counts_batches = true) const;
   void add(std::string_view text);
+  void count_batches();
 
   std::string words_;
   std::uint64_t digest_ = 0;
+  std::uint64_t row_digest_ = 0;
+  std::string sizes_;        // Calls about batch sizes that the rows do not depend on so far.
+  bool drops_rows_ = false;  // Of a batch that is not full.
+  bool rereads_ = true;
   bool is_seen_ = false;
   bool skips_ = false;
 };
@@ -126,7 +145,7 @@ class DatasetFacts {
   const Recipe& recipe() const { return recipe_; }
 
  private:
-  Recipe recipe_{"start(unseen)", false};
+  Recipe recipe_ = Recipe::of_function("start(unseen)");
   bool is_endless_ = false;
   std::optional<std::int64_t> batch_size_{};
 };
