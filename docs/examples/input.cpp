@@ -205,6 +205,39 @@ void input_functions() {
   std::cout << '\n';
 }
 
+void positions() {
+  heading("position");
+  // [position]
+  const auto rows = Dataset<int>::range(10).batch(4);
+  const DistributeOptions options{.end_of_data = EndOfData::kMaskReplicas};
+  TensorFile file;
+  {
+    sim::Backend backend{{.devices = 3}};
+    MirroredStrategy strategy{backend};
+    const auto data = strategy.distribute_dataset(rows, options);
+    Checkpoint checkpoint{strategy};
+    checkpoint.add("rows", data);
+    for (const auto& step : data) {
+      for (const std::vector<int>& share : step) print(share);
+      file = checkpoint.contents();  // Or save(path).
+      break;
+    }
+  }
+  std::cout << '\n';
+  sim::Backend backend{{.devices = 2}};
+  MirroredStrategy strategy{backend};
+  const auto data = strategy.distribute_dataset(rows, options);
+  Checkpoint checkpoint{strategy};
+  checkpoint.add("rows", data).restore(file);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (const auto& step : data) {
+      for (const std::vector<int>& share : step) print(share);
+    }
+    std::cout << '\n';
+  }
+  // [position]
+}
+
 std::string npy_file() {
   std::string header = "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n";
   const std::string elements("\0\0\12\0\1\0\13\0\2\0\14\0", 12);
@@ -258,6 +291,7 @@ int main() {
   several_steps();
   tensors();
   input_functions();
+  positions();
   files();
   mistakes();
 }
