@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -304,6 +305,36 @@ TEST(ReplicaVerbs, GatherTo) {
               }),
               ElementsAre(ElementsAre(-1), ElementsAre(-1), ElementsAre(2, 4, 6), ElementsAre(-1),
                           ElementsAre(-1), ElementsAre(-1)));
+}
+
+TEST(ReplicaVerbs, ReduceScatterVjp) {
+  testing::asserts("SEM-127");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                const std::vector<double> own(replica.replica_id() == 0 ? 2 : 1, value_of(replica));
+                auto joined = reduce_scatter_vjp(replica, ReduceOp::kSum, own, Axis(0));
+                joined.push_back(reduce_scatter_vjp(replica, ReduceOp::kMean, own, Axis(0))[6]);
+                return joined;
+              }),
+              Each(ElementsAre(1, 1, 2, 3, 4, 5, 6, 1)));
+}
+
+TEST(ReplicaVerbs, AllToAllVjp) {
+  testing::asserts("SEM-127");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                return all_to_all_vjp(replica, std::vector<double>(6, value_of(replica)));
+              }),
+              Each(ElementsAre(1, 2, 3, 4, 5, 6)));
+}
+
+TEST(ReplicaVerbs, PermuteVjp) {
+  testing::asserts("SEM-127");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                const std::vector<std::pair<int, int>> pairs = {{5, 0}, {0, 3}};
+                const auto got = replica.permute(value_of(replica), pairs);
+                const auto cotangent = got ? std::optional(10 * value_of(replica)) : std::nullopt;
+                return permute_vjp(replica, cotangent, pairs).value_or(-1);
+              }),
+              ElementsAre(40, -1, -1, -1, -1, 10));
 }
 
 // The same error on every host, with the lines of all replicas.

@@ -110,6 +110,39 @@ TEST_F(Vjp, OfAllReduceIsAllReduce) {
   });
 }
 
+TEST_F(Vjp, OfReduceScatterJoinsTheCotangents) {
+  testing::asserts("SEM-127");
+  holds([this] {
+    const auto request = *backend_request(8);
+    const auto seed = *rc::gen::arbitrary<std::uint16_t>();
+    const auto length = *rc::gen::inRange<std::size_t>(1, 20);
+    const auto replicas = static_cast<std::size_t>(request.devices);
+    Rows u;
+    Rows v;
+    for (int id = 0; id < request.devices; ++id) {
+      u.push_back(row(seed, id, length, 840));  // Means without a rounding.
+      const std::size_t rest = static_cast<std::size_t>(id) < length % replicas ? 1 : 0;
+      v.push_back(row(seed + 1, id, length / replicas + rest, 840));
+    }
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+      check_product(
+          u, v,
+          [&](const Rows& x) {
+            return through(strategy, x, [op](ReplicaContext& r, const Tensor<double>& mine) {
+              return r.reduce_scatter(op, mine, Axis(0));
+            });
+          },
+          [&](const Rows& y) {
+            return through(strategy, y, [op](ReplicaContext& r, const Tensor<double>& mine) {
+              return reduce_scatter_vjp(r, op, mine, Axis(0));
+            });
+          });
+    }
+  });
+}
+
 TEST_F(Vjp, OfAllGatherIsASliceOfTheSum) {
   testing::asserts("SEM-127");
   holds([this] {

@@ -4,6 +4,7 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/compiler.h"
+#include "belfry/detail/exchange_parts.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
 #include "belfry/detail/vjp_leaves.h"
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,62 @@ template <class T>
 T all_gather_vjp(ReplicaContext& replica, const MergeTag& tag, const T& value, T cotangent,
                  Axis axis = Axis(0)) {
   return all_gather_vjp(replica, value, std::move(cotangent), axis, tag);
+}
+
+/// Goes back through reduce_scatter, with or without sizes: the joined cotangents for SUM, and
+/// divided by the number of replicas that take part for MEAN. A MEAN needs a second merge.
+template <class T>
+T reduce_scatter_vjp(ReplicaContext& replica, ReduceOp op, T cotangent, Axis axis,
+                     detail::MergePlace place = CallSite::here()) {
+  if constexpr (detail::require_axes<T>()) {
+    detail::require_operator(op, place.site);
+    T joined = replica.all_gather(std::move(cotangent), axis, place);
+    if (op == ReduceOp::kMean) {
+      const std::size_t replicas = replica.all_gather(std::vector<int>{1}, place).size();
+      detail::divide_leaves(joined, static_cast<int>(replicas), place.site);
+    }
+    return joined;
+  } else {
+    return detail::Refused();
+  }
+}
+/// reduce_scatter_vjp with a tag for all merges (SEM-132).
+template <class T>
+T reduce_scatter_vjp(ReplicaContext& replica, const MergeTag& tag, ReduceOp op, T cotangent,
+                     Axis axis) {
+  return reduce_scatter_vjp(replica, op, std::move(cotangent), axis, tag);
+}
+
+/// Goes back through all_to_all: cotangent j goes to the j-th replica.
+template <class T>
+std::vector<T> all_to_all_vjp(ReplicaContext& replica, std::vector<T> cotangents,
+                              detail::MergePlace place = CallSite::here()) {
+  return replica.all_to_all(std::move(cotangents), place);
+}
+/// all_to_all_vjp with a tag (SEM-132).
+template <class T>
+std::vector<T> all_to_all_vjp(ReplicaContext& replica, const MergeTag& tag,
+                              std::vector<T> cotangents) {
+  return replica.all_to_all(std::move(cotangents), detail::MergePlace(tag));
+}
+
+/// Goes back through permute, whose senders have one receiver each: the cotangent of the receiver,
+/// and nothing for a replica that sent nothing. A replica that got nothing has no cotangent.
+/// Throws, from `run`: InvalidArgumentError (kInvalidArgument): a sender with several receivers.
+template <class T>
+std::optional<T> permute_vjp(ReplicaContext& replica, std::optional<T> cotangent,
+                             const std::vector<std::pair<int, int>>& pairs,
+                             detail::MergePlace place = CallSite::here()) {
+  std::vector<std::pair<int, int>> back;
+  for (const auto& [sender, receiver] : pairs) back.emplace_back(receiver, sender);
+  return replica.permute(std::move(cotangent), back, place).value_or(std::nullopt);
+}
+/// permute_vjp with a tag (SEM-132).
+template <class T>
+std::optional<T> permute_vjp(ReplicaContext& replica, const MergeTag& tag,
+                             std::optional<T> cotangent,
+                             const std::vector<std::pair<int, int>>& pairs) {
+  return permute_vjp(replica, std::move(cotangent), pairs, detail::MergePlace(tag));
 }
 
 /// Goes back through reduce over all N replicas: the cotangent for SUM, and divided by N for MEAN,
