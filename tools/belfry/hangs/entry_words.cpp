@@ -20,10 +20,11 @@ bool has(const Entry& entry, std::string_view part) {
 
 // The tensors with equal sizes on all ranks. An all_to_all or an exchange may be uneven; a gather
 // and a scatter have a list on the root alone; the lists of an all_gather tell the sizes of all
-// ranks.
+// ranks. Ranks bring values of any size to a gather_to, a scatter_from and a permute.
 Compared compared(const Entry& entry) {
-  for (const char* const uneven : {"all_to_all", "alltoall", "coalesced", "exchange"}) {
-    if (has(entry, uneven)) return Compared::kNothing;
+  for (const char* const verb : {"all_to_all", "alltoall", "coalesced", "exchange", "gather_to",
+                                 "scatter_from", "permute"}) {
+    if (has(entry, verb)) return Compared::kNothing;
   }
   if (entry.kind == "all_gather" || entry.kind == "allgather" || entry.kind == "scatter") {
     return Compared::kOutputs;

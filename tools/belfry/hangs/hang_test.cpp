@@ -64,7 +64,10 @@ TEST(Hang, LeavesOutSizesThatMayDiffer) {
   const auto rank = [](const char* size) {
     return dump_of({{.kind = "all_to_all", .inputs = size},
                     {.seq = 2, .kind = "all_gather", .inputs = size},
-                    {.seq = 3, .inputs = "[2, 4]"}},
+                    {.seq = 3, .inputs = "[2, 4]"},
+                    {.seq = 4, .kind = "gather_to", .inputs = size},
+                    {.seq = 5, .kind = "scatter_from", .inputs = size},
+                    {.seq = 6, .kind = "permute", .inputs = size}},
                    kTwo);
   };
   EXPECT_EQ(Read({rank("[8]"), rank("[12]")}).hang.verdict, Verdict::kNothing);

@@ -3,6 +3,8 @@
 
 // Exchanges between replicas: examples, names, and refusals.
 #include "belfry/backend/host_backend.h"
+#include "belfry/group_context.h"
+#include "belfry/replica_groups.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
@@ -127,6 +129,30 @@ TEST_F(Exchange, ReplicasThatTakeNoPartGetNothing) {
   EXPECT_EQ(parts[0], std::tuple(List{2, 4}, List{12, 13}, 12, 12));
   EXPECT_EQ(parts[2], std::tuple(List{22}, List{14}, 13, -1));
   EXPECT_FALSE(parts.has(1));
+}
+
+// The groups {0, 2} and {1}: index 1 is replica 2.
+TEST_F(Exchange, GroupsNameTheirMembersByIndex) {
+  testing::asserts("SEM-260");
+  const ReplicaGroups groups = strategy_.groups({{0, 2}, {1}});
+  const auto met = strategy_.run([&](ReplicaContext& replica) {
+    const auto group = replica.in(groups);
+    const int id = replica.replica_id();
+    const auto count = static_cast<std::size_t>(group.size());
+    const List swapped = group.all_to_all(List(count, id));
+    const List rows = group.reduce_scatter(ReduceOp::kSum, List{1, id, 5}, Axis(0));
+    const auto joined = group.gather_to(List{id}, 0);
+    return std::tuple(swapped, rows, joined.value_or(List()), group.broadcast(10 + id, 0),
+                      group.permute(id, {{0, group.size() - 1}}).value_or(-1));
+  });
+  EXPECT_EQ(met[0], std::tuple(List{0, 2}, List{2, 2}, List{0, 2}, 10, -1));
+  EXPECT_EQ(met[1], std::tuple(List{1}, List{1, 1, 5}, List{1}, 11, 1));
+  EXPECT_EQ(met[2], std::tuple(List{0, 2}, List{10}, List{}, 10, 0));
+  const auto missing = refusal<InvalidArgumentError>([&](ReplicaContext& replica) {
+    if (replica.replica_id() != 1) replica.in(groups).broadcast(1, 2);
+  });
+  EXPECT_THAT(missing, HasSubstr("broadcast names root 2, which does not exist"));
+  EXPECT_THAT(missing, HasSubstr("the replicas are 0 to 1"));
 }
 
 TEST_F(Exchange, EveryVerbTakesAName) {
