@@ -7,13 +7,14 @@
 #include "belfry/tensor_file.h"
 #include "values/bool_bytes.h"
 #include "values/tensor_file_dtypes.h"
-#include "values/tensor_file_save.h"
+#include "values/tensor_file_layout.h"
 #include "values/tensor_header.h"
 #include "words/saved_file.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <tuple>
 
 // The layout of a file, which is that of safetensors:
@@ -36,13 +37,21 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie");
 
-// An array, supported or not.
+// An array, supported or not. An outlined array has a size, and no bytes.
 struct Piece {
   const std::string* name;
   const FileDType* type;
   const Shape* shape;
+  std::size_t size;
   std::string_view bytes;
+  int outline = -1;
 };
+
+Piece piece_of(const std::string& name, const FileDType* type, const Shape& shape,
+               const std::vector<std::byte>& bytes) {
+  const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return {&name, type, &shape, bytes.size(), view};
+}
 
 [[noreturn]] void refuse(const std::string& what, CallSite site) {
   throw InvalidArgumentError(ErrorCode::kInvalidArgument, what,
@@ -55,10 +64,6 @@ std::string quoted(const std::string& text, CallSite site) {
   refuse("\"" + detail::printable(text) + "\" is no UTF-8, as names and notes must be", site);
 }
 
-std::string_view view_of(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 void require_writable(const Piece& piece, const std::string& type, CallSite site) {
   if (*piece.name == kNotesName) {
     refuse("\"" + *piece.name + "\" is the name of the notes, not of an array", site);
@@ -66,9 +71,9 @@ void require_writable(const Piece& piece, const std::string& type, CallSite site
   if (piece.type == nullptr) {
     refuse("\"" + *piece.name + "\" has an element type " + type + " that cannot be written", site);
   }
-  if (!piece.type->fits(*piece.shape, piece.bytes.size())) {
+  if (!piece.type->fits(*piece.shape, piece.size)) {
     refuse("\"" + *piece.name + "\" cannot be an array of " + type + to_string(*piece.shape) +
-               " with " + std::to_string(piece.bytes.size()) + " bytes",
+               " with " + std::to_string(piece.size) + " bytes",
            site);
   }
   if (piece.type->dtype == DType::kBool &&
@@ -78,19 +83,28 @@ void require_writable(const Piece& piece, const std::string& type, CallSite site
 }
 
 // The arrays in the order of the file, checked.
-std::vector<Piece> pieces_of(const TensorFile& file, CallSite site) {
+std::vector<Piece> pieces_of(const TensorFile& file, CallSite site,
+                             std::span<const detail::ArrayOutline> arrays = {}) {
   std::vector<Piece> pieces;
-  pieces.reserve(file.tensors.size() + file.unsupported.size());
+  pieces.reserve(file.tensors.size() + file.unsupported.size() + arrays.size());
   for (const auto& [name, tensor] : file.tensors) {
-    pieces.push_back({&name, file_dtype_of(tensor.dtype), &tensor.shape, view_of(tensor.bytes)});
+    pieces.push_back(piece_of(name, file_dtype_of(tensor.dtype), tensor.shape, tensor.bytes));
     require_writable(pieces.back(), to_string(tensor.dtype), site);
   }
   for (const auto& [name, tensor] : file.unsupported) {
     if (file.tensors.contains(name)) refuse("\"" + name + "\" names two arrays", site);
     const FileDType* type = file_dtype_named(tensor.dtype);
     if (type != nullptr && type->dtype) type = nullptr;
-    pieces.push_back({&name, type, &tensor.shape, view_of(tensor.bytes)});
+    pieces.push_back(piece_of(name, type, tensor.shape, tensor.bytes));
     require_writable(pieces.back(), detail::printable(tensor.dtype), site);
+  }
+  for (const detail::ArrayOutline& array : arrays) {
+    if (file.tensors.contains(array.name)) refuse("\"" + array.name + "\" names two arrays", site);
+    const auto elements = static_cast<std::size_t>(array.shape.count());
+    pieces.push_back({&array.name, file_dtype_of(array.dtype), &array.shape,
+                      elements * size_of(array.dtype), std::string_view(),
+                      static_cast<int>(&array - arrays.data())});
+    require_writable(pieces.back(), to_string(array.dtype), site);
   }
   std::ranges::sort(pieces, [](const Piece& a, const Piece& b) {
     return std::tuple(b.type->alignment(), std::string_view(*a.name)) <
@@ -120,7 +134,7 @@ std::string head_of(const TensorFile& file, const std::vector<Piece>& pieces, Ca
   std::size_t begin = 0;
   for (const Piece& piece : pieces) {
     if (header.size() > 1) header += ',';
-    const std::size_t end = begin + piece.bytes.size();
+    const std::size_t end = begin + piece.size;
     header += quoted(*piece.name, site) + ":{\"dtype\":\"";
     header += piece.type->name;
     header += "\",\"shape\":" + to_string(*piece.shape) + ",\"data_offsets\":[" +
@@ -164,15 +178,12 @@ void TensorFile::write(const std::filesystem::path& path, CallSite site) const {
   detail::save_file(path, parts_of(head, pieces), site);
 }
 
-detail::TensorFileSave::TensorFileSave(const TensorFile& file, const std::filesystem::path& path,
-                                       FileOwners& owners, CallSite site)
-    : file_(file),
-      site_(site),
-      head_(head_of(file, pieces_of(file, site), site)),
-      save_(path, owners, site) {}
-
-bool detail::TensorFileSave::finish() {
-  return save_.finish(parts_of(head_, pieces_of(file_, site_)));
+detail::TensorFileLayout::TensorFileLayout(const TensorFile& file,
+                                           std::span<const ArrayOutline> arrays, CallSite site) {
+  const std::vector<Piece> pieces = pieces_of(file, site, arrays);
+  head_ = head_of(file, pieces, site);
+  parts_.push_back({head_});
+  for (const Piece& piece : pieces) parts_.push_back({piece.bytes, piece.outline});
 }
 
 std::string to_string(const FileTensor& tensor) {

@@ -119,9 +119,15 @@ OwnedSave::OwnedSave(const std::filesystem::path& path, FileOwners& owners, Call
 
 bool OwnedSave::is_owner() const { return exists(target_, own_file_); }
 
-bool OwnedSave::finish(std::span<const std::string_view> pieces) {
-  if (takes_over_ && !take_over()) return false;
-  file_.fill(pieces);
+void OwnedSave::begin() { goes_on_ = !takes_over_ || take_over(); }
+
+void OwnedSave::add(std::string_view piece) {
+  if (goes_on_) file_.add(piece);
+}
+
+bool OwnedSave::finish() {
+  if (!goes_on_) return false;
+  file_.complete();
   return is_owner() && file_.take_place();
 }
 

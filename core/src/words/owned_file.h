@@ -8,7 +8,6 @@
 #include "words/saved_file.h"
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,18 +23,22 @@ namespace belfry::detail {
 /// The id of this process: host, number, and 64 random bits.
 std::string owner_id();
 
-/// A save of a job, in two steps.
+/// A save of a job: `begin`, `add` for each piece, `finish`.
 class OwnedSave {
  public:
   /// Creates the new file. All processes of the job must be known to be alive at some time between
-  /// the call and `finish`: a later job then finds the new file. The owners must outlive the save.
+  /// the call and `begin`: a later job then finds the new file. The owners must outlive the save.
   /// Throws: InvalidArgumentError (kFile) as save_file; also if another job has saved to the file
   /// since this job saved or restored the file.
   OwnedSave(const std::filesystem::path& path, FileOwners& owners, CallSite site,
             const std::string& id = owner_id(), const FileCalls& calls = {});
+  /// Makes this job the owner. Throws: as the constructor.
+  void begin();
+  /// The next piece. Throws: as the constructor.
+  void add(std::string_view piece);
   /// Saves the pieces, joined. Returns false, with the file as it was, if another job has removed
   /// the new file: a new save finds out whether this job may go on. Throws: as the constructor.
-  bool finish(std::span<const std::string_view> pieces);
+  bool finish();
 
  private:
   bool is_owner() const;
@@ -48,6 +51,7 @@ class OwnedSave {
   std::string own_file_;
   KnownOwners& known_;
   bool takes_over_;
+  bool goes_on_ = true;  // Whether the new file was there when this job became the owner.
   NewFile file_;
 };
 

@@ -42,12 +42,13 @@ struct Job {
 
   // Returns "saved", "given up", or the message of a refusal.
   std::string save(const fs::path& path, std::string_view contents, const FileCalls& calls = {}) {
-    const std::string_view pieces[] = {contents};
     try {
       while (true) {
         OwnedSave save(path, owners, CallSite::here(), id, calls);
         meet();
-        if (save.finish(pieces)) return "saved";
+        save.begin();
+        save.add(contents);
+        if (save.finish()) return "saved";
       }
     } catch (const GivenUp&) {
       return "given up";

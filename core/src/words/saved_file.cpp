@@ -9,7 +9,7 @@
 // A save of `model` in steps, and what is in the folder if the process is killed after each:
 //
 //   create        `.model.belfry-part-0` beside the file, locked    the old file, and a part
-//   fill          writes, mode and owner of the old file, fsync     the old file, and the part
+//   add, complete writes, mode and owner of the old file, fsync     the old file, and the part
 //   take_place    rename to `model`, fsync of the folder            the new file
 //
 // Invariant: `model` is the old file or the new file, whole. A part whose lock nobody holds belongs
@@ -56,8 +56,7 @@ bool NewFile::create(mode_t mode) {
   return exists_;
 }
 
-void NewFile::fill(std::span<const std::string_view> pieces) {
-  for (const std::string_view piece : pieces) write(piece);
+void NewFile::complete() {
   if (old_) keep_properties(*old_);
   target_.require(uninterrupted([&] { return calls_.sync(file_.number()); }), "fsync");
 }
@@ -73,7 +72,8 @@ bool NewFile::take_place() {
   return true;
 }
 
-void NewFile::write(std::string_view rest) {
+void NewFile::add(std::string_view piece) {
+  std::string_view rest = piece;
   while (!rest.empty()) {
     const ssize_t written =
         uninterrupted([&] { return calls_.write(file_.number(), rest.data(), rest.size()); });
@@ -124,7 +124,8 @@ void save_file(const std::filesystem::path& path, std::span<const std::string_vi
                CallSite site, const FileCalls& calls) {
   const FileTarget target(path, site, calls);
   NewFile file(target, "part-");
-  file.fill(pieces);
+  for (const std::string_view piece : pieces) file.add(piece);
+  file.complete();
   if (!file.take_place()) target.fail("rename", ENOENT);
 }
 

@@ -30,16 +30,16 @@ class NewFile {
 
   /// In the folder of the target.
   const std::string& name() const { return name_; }
-  /// Writes the pieces and gives the file the properties of the existing file. Afterwards the
-  /// contents are on the disk.
-  void fill(std::span<const std::string_view> pieces);
+  /// Writes the next piece.
+  void add(std::string_view piece);
+  /// Gives the file the properties of the existing file. Afterwards the contents are on the disk.
+  void complete();
   /// Takes the name of the target, in place of the existing file. Returns false if the new file has
   /// been removed.
   bool take_place();
 
  private:
   bool create(mode_t mode);
-  void write(std::string_view rest);
   void keep_properties(const struct stat& old);
   bool change_owner(uid_t owner, gid_t group) const;
   void sync_folder();

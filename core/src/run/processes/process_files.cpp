@@ -9,7 +9,8 @@
 #include "belfry/detail/round_members.h"
 #include "belfry/error.h"
 #include "run/processes/group_members.h"
-#include "values/tensor_file_save.h"
+#include "values/tensor_file_in_pieces.h"
+#include "values/tensor_file_layout.h"
 #include "words/owned_file.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ namespace belfry::detail {
 namespace {
 
 constexpr int kMostAttempts = 10;
+constexpr const char* kPieceOfFile = "a piece of the file";
 
 // The path of each process; none for a listening process.
 std::vector<std::optional<std::string>> paths_of(const std::vector<Bytes>& payloads) {
@@ -95,23 +97,91 @@ Bytes read_file(StrategyCore& core, const std::string& path, CallSite site) {
   return {begin, begin + contents.size()};
 }
 
+// The arrays left in the file, then all other contents.
+Bytes message_about(const TensorFileInPieces& file, CallSite site) {
+  ByteWriter out;
+  out.put(static_cast<std::uint64_t>(file.outlines().size()));
+  for (const ArrayOutline& array : file.outlines()) {
+    out.text(array.name);
+    out.put(array.dtype);
+    out.put(static_cast<std::uint64_t>(array.shape.rank()));
+    for (const std::int64_t extent : array.shape.extents()) out.put(extent);
+  }
+  const std::string contents = file.contents().contents(site);
+  out.add(contents.data(), contents.size());
+  return out.take();
+}
+
+std::vector<ArrayOutline> outlines_in(ByteReader& in) {
+  std::vector<ArrayOutline> outlines(in.count());
+  for (ArrayOutline& array : outlines) {
+    array.name = in.text();
+    array.dtype = in.get<DType>();
+    std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
+    for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
+    array.shape = Shape(std::move(extents));
+  }
+  return outlines;
+}
+
 Bytes bytes_of(bool is_saved) {
   ByteWriter out;
   out.put(is_saved);
   return out.bytes();
 }
 
-// Returns false if a later job has removed the new file. The exchange between the two steps of the
-// save proves that no process was given up before the new file existed.
-bool save_once(StrategyCore& core, const TensorFile& file, const std::string& path, CallSite site) {
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// While the object lives, several processes wait longer for process 0 and the file.
+class WaitForFile {
+ public:
+  explicit WaitForFile(StrategyCore& core) {
+    if (!core.members().is_alone()) wait_.emplace(group_members(core).group());
+  }
+
+ private:
+  std::optional<ProcessGroup::FileWait> wait_;
+};
+
+// Adds all parts to the new file of process 0. `save` is empty in the other processes.
+void add_parts(StrategyCore& core, const TensorFileLayout& layout, ReadArray read,
+               std::optional<OwnedSave>& save, CallSite site) {
+  const auto add = [&](std::string_view bytes) {
+    told_to_all(core, site, [&] {
+      save->add(bytes);
+      return Bytes();
+    });
+  };
+  for (const FilePart& part : layout.parts()) {
+    const auto take = [&](std::span<const std::byte> elements) { add(text_of(elements)); };
+    if (part.array < 0) {
+      add(part.bytes);
+    } else {
+      read(part.array, take);
+    }
+  }
+}
+
+// Returns false if a later job has removed the new file. The exchange before `begin` proves that no
+// process was given up before the new file existed.
+bool save_once(StrategyCore& core, const TensorFile& file, const TensorFileLayout& layout,
+               ReadArray read, const std::string& path, CallSite site) {
   const bool is_for_listener = core.members().has_listeners() && core.members().speaks_first();
   meet(core, kSaveFile, path, is_for_listener ? file.contents(site) : std::string(), site);
-  std::optional<TensorFileSave> save;
+  std::optional<OwnedSave> save;
   told_to_all(core, site, [&] {
-    save.emplace(file, path, core.file_owners(), site);
+    save.emplace(path, core.file_owners(), site);
     return Bytes();
   });
   answer_of_first(core, kFileBegun, site, {});
+  const WaitForFile wait(core);
+  told_to_all(core, site, [&] {
+    save->begin();
+    return Bytes();
+  });
+  add_parts(core, layout, read, save, site);
   Bytes answer = told_to_all(core, site, [&] { return bytes_of(save->finish()); });
   return ByteReader(*answer_of_first(core, kFileDone, site, std::move(answer))).get<bool>();
 }
@@ -136,8 +206,17 @@ std::int64_t digest_of(const TensorFile& file) {
 
 void save_by_first_process(StrategyCore& core, const TensorFile& file, const std::string& path,
                            CallSite site) {
+  const auto none = [](int, FunctionRef<void(std::span<const std::byte>)>) {};
+  save_by_first_process(core, file, {}, none, path, site);
+}
+
+void save_by_first_process(StrategyCore& core, const TensorFile& file,
+                           std::span<const ArrayOutline> arrays, ReadArray read,
+                           const std::string& path, CallSite site) {
+  if (!arrays.empty()) core.members().require_no_listener("saving a sharded variable", site);
+  const TensorFileLayout layout(file, arrays, site);
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    if (save_once(core, file, path, site)) return;
+    if (save_once(core, file, layout, read, path, site)) return;
   }
   throw InvalidArgumentError(ErrorCode::kFile,
                              "cannot save " + path + ": its new file was removed " +
@@ -157,6 +236,42 @@ TensorFile read_by_first_process(StrategyCore& core, const std::string& path, Ca
   return TensorFile::parse(contents, path, site);
 }
 
+FileOfFirstProcess::FileOfFirstProcess(StrategyCore& core, const std::string& path,
+                                       const std::set<std::string>& later, CallSite site)
+    : core_(core), site_(site) {
+  core.members().require_no_listener("restoring a sharded variable", site);
+  meet(core, kReadFile, path, {}, site);
+  Bytes own = told_to_all(core, site, [&] {
+    meet_owners(path, core.file_owners());
+    file_ = std::make_unique<TensorFileInPieces>(path, later, site);
+    return core.members().is_alone() ? Bytes() : message_about(*file_, site);
+  });
+  std::vector<ArrayOutline> outlines;
+  if (core.members().is_alone()) {
+    contents_ = file_->contents();
+    outlines = file_->outlines();
+  } else {
+    const auto sent = answer_of_first(core, kFileDone, site, std::move(own));
+    ByteReader in(*sent);
+    outlines = outlines_in(in);
+    contents_ = TensorFile::parse(text_of(in.rest()), path, site);
+  }
+  for (const ArrayOutline& array : outlines) {
+    contents_.tensors[array.name] = {array.dtype, array.shape, {}};
+  }
+}
+
+void FileOfFirstProcess::read(const std::string& name, std::uint64_t at, std::span<std::byte> to) {
+  if (core_.members().is_alone()) return file_->read(name, at, to);
+  const WaitForFile wait(core_);
+  const auto write = [&](ByteWriter& out) {
+    if (file_ != nullptr) file_->read(name, at, {out.make_room(to.size()), to.size()});
+  };
+  const auto sent = core_.members().exchange_to_hear(kPieceOfFile, site_, 0, write);
+  check(sent->size() == to.size(), "a piece of a file of another size");
+  std::ranges::copy(*sent, to.begin());
+}
+
 void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site) {
   const auto write = [&file](ByteWriter& out) { out.put(digest_of(file)); };
   const std::vector<Bytes> all =
@@ -174,17 +289,26 @@ void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site
 
 struct ListenersFiles::Save {
   Save(const std::string& contents, const std::string& path, StrategyCore& core, CallSite site)
-      : file(TensorFile::parse(contents, path, site)), save(file, path, core.file_owners(), site) {}
+      : file(TensorFile::parse(contents, path, site)),
+        layout(file, {}, site),
+        save(path, core.file_owners(), site) {}
+
+  bool finish() {
+    save.begin();
+    for (const FilePart& part : layout.parts()) save.add(part.bytes);
+    return save.finish();
+  }
 
   TensorFile file;
-  TensorFileSave save;
+  TensorFileLayout layout;
+  OwnedSave save;
 };
 
 ListenersFiles::ListenersFiles(StrategyCore& core, CallSite site) : core_(core), site_(site) {}
 ListenersFiles::~ListenersFiles() = default;
 
 Bytes ListenersFiles::hear(const std::string& what, const std::vector<Bytes>& payloads) {
-  if (what == kFileBegun) return bytes_of(std::exchange(save_, nullptr)->save.finish());
+  if (what == kFileBegun) return bytes_of(std::exchange(save_, nullptr)->finish());
   if (!name_one_path(paths_of(payloads))) return {};  // The processes of the run throw.
   const auto sent =
       std::ranges::find_if(payloads, [](const Bytes& payload) { return !payload.empty(); });
