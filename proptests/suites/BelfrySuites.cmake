@@ -22,7 +22,7 @@ set(BELFRY_SUITES
   group_props
   input_props invariant_props masked_props merge_name_props merge_order_props mirrored_props
   nest_props program_props reduce_props reduce_order_props replica_local_props scatter_props
-  sum_overflow_props throwing_props unwinding_props vjp_props checkpoint_props
+  sum_overflow_props throwing_props unwinding_props vjp_props checkpoint_props sharded_props
   CACHE INTERNAL "All suites")
 set(BELFRY_SUITE_LINKS belfry::testing rapidcheck_gtest GTest::gtest Eigen3::Eigen
   CACHE INTERNAL "Libraries of the suites")

@@ -35,6 +35,7 @@
 #include "belfry/reduction.h"
 #include "belfry/replica_groups.h"
 #include "belfry/shape.h"
+#include "belfry/sharded_variable.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"
 #include "belfry/variable.h"

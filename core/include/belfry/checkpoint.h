@@ -4,7 +4,9 @@
 
 #include "belfry/detail/dataset/dataset_position.h"
 #include "belfry/detail/saved_variable.h"
+#include "belfry/detail/sharded_array.h"
 #include "belfry/detail/variable/aggregation.h"
+#include "belfry/sharded_variable.h"
 #include "belfry/strategy.h"
 #include "belfry/tensor_file.h"
 
@@ -73,9 +75,19 @@ class Checkpoint {
            site);
     return *this;
   }
+  /// Adds a sharded variable, saved as one array: on any other number of replicas and processes a
+  /// restore gives each replica its rows. Files are written and read in pieces, and no process
+  /// holds the whole (SEM-283).
+  /// Throws: as above.
+  template <class T>
+  Checkpoint& add(const ShardedVariable<T>& variable, CallSite site = CallSite::here()) {
+    detail::require_owner(strategy_.cross_replica().core(), variable.state(site).info, site);
+    insert(detail::sharded_array(variable, site), site);
+    return *this;
+  }
 
-  /// The contents of a save, in memory: the value of each mirrored variable, and the result of a
-  /// read of each replica-local variable.
+  /// The contents of a save, in memory: the value of each mirrored variable, the result of a read
+  /// of each replica-local variable, and the whole of each sharded variable.
   /// Order: blocks the host until all values are computed.
   /// Throws:
   /// - the errors of Strategy::read;
@@ -91,6 +103,8 @@ class Checkpoint {
   void save(const std::filesystem::path& path, CallSite site = CallSite::here());
 
   /// Gives all variables their values in the file, or none; ignores all other arrays of the file.
+  /// Sharded variables change in their own memory, after all checks: if a read fails then, they
+  /// have no value any more (SEM-283).
   /// Order: copies to devices are enqueued; blocks the host to divide sums of tensors.
   /// Throws:
   /// - ContextError (kWrongContext, kOtherStrategy): inside a replica or another strategy;
@@ -105,9 +119,14 @@ class Checkpoint {
 
  private:
   void insert(std::unique_ptr<detail::SavedVariable> variable, CallSite site);
+  void insert(std::unique_ptr<detail::ShardedArray> shards, CallSite site);
+  void require_new(const detail::VariableInfo& info, CallSite site) const;
+  void restore_from(const TensorFile& file, const RestoreOptions& options,
+                    detail::FunctionRef<void(detail::ShardedArray&)> restore_shards);
 
   Strategy& strategy_;
   std::vector<std::unique_ptr<detail::SavedVariable>> variables_;
+  std::vector<std::unique_ptr<detail::ShardedArray>> shards_;
 };
 
 }  // namespace belfry

@@ -7,10 +7,13 @@
 #include "belfry/detail/strategy_core.h"
 #include "belfry/error.h"
 #include "run/processes/process_files.h"
+#include "values/tensor_file_layout.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,32 +60,72 @@ void load_leaf(const TensorFile& file, const SavedLeaf& saved, Placement place, 
 
 }  // namespace detail
 
-void Checkpoint::insert(std::unique_ptr<detail::SavedVariable> variable, CallSite site) {
-  for (const auto& other : variables_) {
-    if (other->info().name != variable->info().name) continue;
+void Checkpoint::require_new(const detail::VariableInfo& info, CallSite site) const {
+  const auto require_other = [&](const detail::VariableInfo& other) {
+    if (other.name != info.name) return;
     throw InvalidArgumentError(
-        ErrorCode::kInvalidArgument,
-        "the checkpoint has a variable \"" + variable->info().name + "\" already",
-        "give variables names of their own: one was made at " + to_string(other->info().created) +
-            ", the other at " + to_string(variable->info().created),
+        ErrorCode::kInvalidArgument, "the checkpoint has a variable \"" + info.name + "\" already",
+        "give variables names of their own: one was made at " + to_string(other.created) +
+            ", the other at " + to_string(info.created),
         site);
-  }
+  };
+  for (const auto& variable : variables_) require_other(variable->info());
+  for (const auto& shards : shards_) require_other(shards->info());
+}
+
+void Checkpoint::insert(std::unique_ptr<detail::SavedVariable> variable, CallSite site) {
+  require_new(variable->info(), site);
   variables_.push_back(std::move(variable));
+}
+
+void Checkpoint::insert(std::unique_ptr<detail::ShardedArray> shards, CallSite site) {
+  require_new(shards->info(), site);
+  shards_.push_back(std::move(shards));
 }
 
 TensorFile Checkpoint::contents(CallSite site) {
   strategy_.cross_replica().core().require_cross("save", site);
   TensorFile file;
   for (const auto& variable : variables_) variable->save(file, site);
+  for (const auto& shards : shards_) {
+    FileTensor array{shards->plan().dtype, shards->plan().whole, {}};
+    const auto take = [&array](std::span<const std::byte> elements) {
+      array.bytes.insert(array.bytes.end(), elements.begin(), elements.end());
+    };
+    shards->read(take, site);
+    detail::add_to(file, shards->info().name, std::move(array), site);
+  }
   return file;
 }
 
 void Checkpoint::save(const std::filesystem::path& path, CallSite site) {
-  const TensorFile file = contents(site);
-  detail::save_by_first_process(strategy_.cross_replica().core(), file, path.string(), site);
+  detail::StrategyCore& core = strategy_.cross_replica().core();
+  core.require_cross("save", site);
+  TensorFile file;
+  for (const auto& variable : variables_) variable->save(file, site);
+  std::vector<detail::ArrayOutline> arrays;
+  for (const auto& shards : shards_) {
+    arrays.push_back({shards->info().name, shards->plan().dtype, shards->plan().whole});
+  }
+  const auto read = [&](int array, detail::TakeElements take) {
+    shards_[static_cast<std::size_t>(array)]->read(take, site);
+  };
+  detail::save_by_first_process(core, file, arrays, read, path.string(), site);
 }
 
 void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) {
+  const auto from_memory = [&](detail::ShardedArray& shards) {
+    const FileTensor& array = file.tensors.at(shards.info().name);
+    const auto give = [&array](std::uint64_t at, std::span<std::byte> to) {
+      std::memcpy(to.data(), array.bytes.data() + at, to.size());
+    };
+    shards.write(give, options.site);
+  };
+  restore_from(file, options, from_memory);
+}
+
+void Checkpoint::restore_from(const TensorFile& file, const RestoreOptions& options,
+                              detail::FunctionRef<void(detail::ShardedArray&)> restore_shards) {
   strategy_.cross_replica().core().require_change("restore", options.site);
   detail::require_split(options.sums, options.site);
   detail::StrategyCore& core = strategy_.cross_replica().core();
@@ -90,6 +133,12 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
     core.telling_failure(options.site, [&] {
       detail::FileComparison comparison(file);
       for (const auto& variable : variables_) variable->compare(comparison);
+      for (const auto& shards : shards_) {
+        const detail::ShardPlan& plan = shards->plan();
+        detail::SavedLeaf leaf{shards->info().name, plan.whole, {}};
+        leaf.leaf.dtype = plan.dtype;
+        comparison.compare(leaf, false, shards->info());
+      }
       comparison.require_all(options.site);
       for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);
     });
@@ -99,6 +148,7 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
       detail::send_new_value(core, variable->message(), options.site);
     }
     detail::put_new_values(core, options.site);
+    for (const auto& shards : shards_) restore_shards(*shards);
   } catch (...) {
     for (const auto& variable : variables_) variable->discard();
     throw;
@@ -108,7 +158,19 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
 
 void Checkpoint::restore(const std::filesystem::path& path, const RestoreOptions& options) {
   detail::StrategyCore& core = strategy_.cross_replica().core();
-  restore(detail::read_by_first_process(core, path.string(), options.site), options);
+  if (shards_.empty()) {
+    return restore(detail::read_by_first_process(core, path.string(), options.site), options);
+  }
+  std::set<std::string> names;
+  for (const auto& shards : shards_) names.insert(shards->info().name);
+  detail::FileOfFirstProcess file(core, path.string(), names, options.site);
+  const auto from_file = [&](detail::ShardedArray& shards) {
+    const auto give = [&](std::uint64_t at, std::span<std::byte> to) {
+      file.read(shards.info().name, at, to);
+    };
+    shards.write(give, options.site);
+  };
+  restore_from(file.contents(), options, from_file);
 }
 
 }  // namespace belfry

@@ -49,7 +49,7 @@ std::vector<Result> results_of(const Trace& trace) {
     const TraceAgent& agent = trace.agent_of(step);
     if (agent.host != 0 || (agent.kind == TraceAgent::Kind::kReplica && agent.index != 0)) continue;
     const auto known = trace.variables.find(step.variable);
-    const bool local = known != trace.variables.end() && known->second.kind == "replica_local";
+    const bool local = known != trace.variables.end() && known->second.kind != "mirrored";
     if (step.kind == StepKind::kResume) {
       add({"merge", step.run, step.round}, step, true);
     } else if (step.kind == StepKind::kVariableWrite && !local) {

@@ -47,7 +47,7 @@ struct ShownVariable {
   const void* owner = nullptr;  ///< The strategy.
   std::uint64_t number = 0;     ///< Among the variables of the strategy.
   std::string_view name = {};
-  std::string_view kind = {};                ///< `mirrored`, `replica_local`.
+  std::string_view kind = {};                ///< `mirrored`, `replica_local`, `sharded`.
   CallSite site = {};                        ///< The last change, or the making.
   int components = 0;                        ///< The number of components.
   std::span<const int> component_seen = {};  ///< By replica of this process; -1: none.

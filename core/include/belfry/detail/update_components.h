@@ -85,6 +85,9 @@ class UpdateWork final : public UpdateValues<T, UpdateResult<T, F, Args...>> {
     }
     // Components stay where the variable lives, also when `fn` took a value from elsewhere.
     bring_to(value, place);
+    if constexpr (requires { value.require_rows(this->info(), component, this->site()); }) {
+      value.require_rows(this->info(), component, this->site());
+    }
   }
   template <class A>
   static LocalValue<A> local(const A& argument, Placement place) {
@@ -168,6 +171,7 @@ auto change_components(StrategyCore& core, CrossReplicaContext& cross, const Upd
   require_update_function<T, F, Args...>();
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
+  if (state.info.shards != nullptr) core.members().require_no_listener(Results::kVerb, site);
   (require_argument(core, args, site), ...);
   (require_other(args, state, options), ...);
   return changing(state, options, [&] {

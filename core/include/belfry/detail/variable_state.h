@@ -25,6 +25,7 @@ class ReplicaContext;
 namespace detail {
 
 class StrategyCore;
+struct ShardPlan;
 
 /// The properties of a variable, apart from its values.
 struct VariableInfo {
@@ -43,6 +44,8 @@ struct VariableInfo {
   /// The replicas of all processes with a component, if processes listened when the variable was
   /// made (SEM-237); null: all. Shared by copies of the info.
   std::shared_ptr<const Participants> homes{};
+  /// The rows of each component of a sharded variable (SEM-280); null for all others.
+  std::shared_ptr<const ShardPlan> shards{};
 };
 
 class ByteReader;

@@ -37,11 +37,18 @@ std::string to_string(Synchronization synchronization) {
   return "synchronization(" + std::to_string(static_cast<int>(synchronization)) + ")";
 }
 
+namespace {
+
+std::string words_of_kind(const detail::VariableInfo& info) {
+  if (info.shards != nullptr) return "sharded";
+  return info.synchronization == Synchronization::kOnRead ? "replica-local" : "mirrored";
+}
+
+}  // namespace
+
 std::string detail::variable_text(const VariableInfo* info) {
   if (info == nullptr) return "no variable";
-  const bool is_local = info->synchronization == Synchronization::kOnRead;
-  std::string text =
-      (is_local ? "replica-local" : "mirrored") + (" variable \"" + info->name) + "\" on";
+  std::string text = words_of_kind(*info) + (" variable \"" + info->name) + "\" on";
   for (const DeviceSpec& device : devices_of(*info)) text += " " + to_string(device);
   return text;
 }
@@ -173,11 +180,13 @@ bool is_of(const CurrentContext& context, const ReplicaContext& replica) {
 }  // namespace
 
 ShownVariable VariableRecord::about() const {
-  const bool is_local = info.synchronization == Synchronization::kOnRead;
+  const char* kind = "mirrored";
+  if (info.synchronization == Synchronization::kOnRead) kind = "replica_local";
+  if (info.shards != nullptr) kind = "sharded";
   return {.owner = info.owner,
           .number = info.number,
           .name = info.name,
-          .kind = is_local ? "replica_local" : "mirrored",
+          .kind = kind,
           .site = info.changed.empty() ? info.created : info.changed,
           .components = info.places.size(),
           .component_seen = info.places.component};
