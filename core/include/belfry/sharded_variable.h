@@ -177,10 +177,11 @@ auto make_sharded(StrategyCore& core, CrossReplicaContext& cross, const Init& in
   return make_sharded_of<T>(core, cross, std::move(first), std::move(options), place);
 }
 
-/// A sharded variable whose parts are the results of `rows(begin, end)`.
+/// A sharded variable whose parts are the results of `rows(begin, end)`. `first` has the shape and
+/// the axis.
 template <class F>
-auto make_sharded_by_rows(StrategyCore& core, CrossReplicaContext& cross, const Shape& shape,
-                          const F& rows, Axis axis, VariableOptions options, MergePlace place) {
+auto make_sharded_by_rows(StrategyCore& core, CrossReplicaContext& cross, ShardedInit first,
+                          const F& rows, VariableOptions options, MergePlace place) {
   constexpr bool kFits = std::is_invocable_v<const F&, std::int64_t, std::int64_t>;
   static_assert(kFits,
                 "sharded_variable calls rows(begin, end): write [](std::int64_t begin, "
@@ -188,9 +189,6 @@ auto make_sharded_by_rows(StrategyCore& core, CrossReplicaContext& cross, const 
   using Rows = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t, std::int64_t>>;
   static_assert(IsTensor<Rows>::value, "the rows of a sharded variable are a tensor");
   using T = typename Rows::element_type;
-  ShardedInit first;
-  first.axis = axis;
-  first.shape = shape;
   first.rows = [&rows](std::int64_t begin, std::int64_t end) { return rows(begin, end).any(); };
   return make_sharded_of<T>(core, cross, std::move(first), std::move(options), place);
 }

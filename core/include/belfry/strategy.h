@@ -15,7 +15,6 @@
 #include "belfry/reduction.h"
 #include "belfry/replica_context.h"
 #include "belfry/replica_groups.h"
-#include "belfry/sharded_variable.h"
 #include "belfry/strategy_hooks.h"
 #include "belfry/variable.h"
 
@@ -50,8 +49,8 @@ class DistributedDataset;
 /// strategy outlives the last use of its variables. Threads call `run` in turn: a second thread
 /// meanwhile gets a ContextError (kStrategyBusy).
 /// Functions enqueue nothing and do not block the host, unless they say so. Verbs on values throw
-/// ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy; facts about
-/// the strategy, and makers and scopes of variables, have their place in replicas, too.
+/// ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy; replicas may
+/// ask for facts, and make variables and scopes.
 class Strategy : public detail::StrategyVerbs<Strategy>,
                  public detail::NotOnStrategies,
                  protected StrategyHooks {
@@ -71,8 +70,7 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
   /// Each replica's position in worker_devices().
   PerReplica<int> worker_device_index() const;
   Backend& backend() { return core_.backend(); }  ///< The backend of the devices.
-  /// The placement of a replica, in any context.
-  /// Throws: InvalidArgumentError (kInvalidArgument) for an invalid id.
+  /// The placement of a replica, in any context. Throws: InvalidArgumentError (kInvalidArgument).
   Placement placement(int replica, CallSite site = CallSite::here());
   /// The cross-replica context for code between runs.
   CrossReplicaContext& cross_replica() { return cross_; }
@@ -194,29 +192,6 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
     return Variable(detail::make_variable(core_, cross_, init, std::move(options), place));
   }
 
-  /// A tensor whose rows along `axis` are shared out: each replica keeps its own (SEM-280). `init`
-  /// is the whole, or a function of no arguments that makes the whole once, on the host.
-  ///
-  ///     auto table = strategy.sharded_variable([] { return Tensor<float>::zeros({6, 2}); },
-  ///                                            Axis(0), {.name = "table"});
-  ///
-  /// With a shape in front, `rows(begin, end)` is called for each replica, on its device, and makes
-  /// the rows of this replica: nobody makes the whole.
-  /// Order: as mirrored_variable. Throws, beside the errors of mirrored_variable:
-  /// - InvalidArgumentError (kShape): an axis out of range, or rows of another shape;
-  /// - InvalidArgumentError (kDestination): options or scopes that leave a replica without a part.
-  template <class Init>
-  auto sharded_variable(const Init& init, Axis axis, VariableOptions options = {},
-                        detail::MergePlace place = CallSite::here()) {
-    return detail::make_sharded(core_, cross_, init, axis, std::move(options), place);
-  }
-  template <class F>
-  auto sharded_variable(const Shape& shape, const F& rows, Axis axis, VariableOptions options = {},
-                        detail::MergePlace place = CallSite::here()) {
-    return detail::make_sharded_by_rows(core_, cross_, shape, rows, axis, std::move(options),
-                                        place);
-  }
-
   /// Makes the variables that `variable` makes in the scope replica-local, read by `op` (SEM-47).
   VariableScope replica_local_variable_scope(ReduceOp op, CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.replica_local = aggregation_of(op, site)}, site);
@@ -253,19 +228,11 @@ class Strategy : public detail::StrategyVerbs<Strategy>,
   ///   differ;
   /// - UnsupportedError (kUnsupported): the components have no reduction;
   /// - the errors of CrossReplicaContext::reduce.
+  using StrategyVerbs<Strategy>::read;
   template <class T>
   T read(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     core_.require_cross("read", site);
     return detail::read_variable(core_, variable, site);
-  }
-  /// The whole of a sharded variable, on the device of replica 0 (SEM-282).
-  /// Order: copies are enqueued.
-  /// Throws: the errors of CrossReplicaContext::gather; InvalidArgumentError (kShape) for a part
-  /// that lost its shape.
-  template <class T>
-  Tensor<T> read(const ShardedVariable<T>& variable, CallSite site = CallSite::here()) {
-    core_.require_cross("read", site);
-    return detail::read_sharded(core_, cross_, variable, site);
   }
   /// Copies of all components, by replica; tensors share storage until written (SEM-46).
   template <class V>

@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/function_call.h"
+#include "belfry/detail/sharded_verbs.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/device_spec.h"
@@ -52,7 +53,7 @@ VariableRules rules_of_creator(F creator) {
 /// argument. Replicas that make a variable compare the tags (SEM-132); elsewhere a tag has no
 /// effect.
 template <class Self>
-class StrategyVerbs {
+class StrategyVerbs : public ShardedVerbs<Self> {
  public:
   /// Strategy::mirrored_variable with a tag.
   template <class Init>
