@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -127,6 +128,28 @@ TEST(MemoryOfProcesses, RestoreHasTwoValuesAHost) {
   });
   EXPECT_LE(values, 2 + kAllElse);
   EXPECT_GE(values, 1);
+}
+
+// A host has pieces of a sharded variable, beside the half of the value on the device of the host.
+// In a restore, the simulator keeps the elements until the device writes the half.
+TEST(MemoryOfProcesses, NoHostHasTheWholeOfAShardedVariable) {
+  testing::asserts("SEM-283");
+  const std::string path = ::testing::TempDir() + "memory_of_shards.safetensors";
+  for (const bool restores : {false, true}) {
+    const double values = values_of_a_host([&](MultiWorkerMirroredStrategy& strategy) {
+      const auto zeros = [](std::int64_t begin, std::int64_t end) {
+        return Tensor<float>::zeros({end - begin});
+      };
+      const auto table = strategy.sharded_variable({static_cast<std::int64_t>(kFloats)}, zeros,
+                                                   Axis(0), {.name = "table"});
+      return [=](MultiWorkerMirroredStrategy& saving) {
+        Checkpoint checkpoint(saving);
+        checkpoint.add(table);
+        restores ? checkpoint.restore(path) : checkpoint.save(path);
+      };
+    });
+    EXPECT_LE(values, restores ? 1 - kAllElse : 0.5);
+  }
 }
 
 }  // namespace

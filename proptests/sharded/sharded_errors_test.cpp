@@ -214,6 +214,7 @@ TEST_F(ShardedErrors, OfAFileWithAnotherShapeOrType) {
 TEST_F(ShardedErrors, PrintsAsASharedOutVariable) {
   EXPECT_THAT(to_string(table), HasSubstr("sharded variable \"table\" on"));
   EXPECT_EQ(to_string(ShardedVariable<float>()), "no variable");
+  EXPECT_EQ(table.shared_state()->about().kind, "sharded");  // In traces.
 }
 
 }  // namespace
