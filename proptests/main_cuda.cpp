@@ -4,10 +4,11 @@
 // The suites on the CUDA backend's host half, over the simulated driver.
 #include "belfry/sim/driver.h"
 #include "cuda_factory.h"
+#include "no_races.h"
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <cstdint>
 
 namespace belfry::testing {
 namespace {
@@ -24,18 +25,9 @@ const CudaFactory& factory() {
 }
 
 #ifndef BELFRY_CONTRACTS_ALONE
-// No order of streams may lack an event. The contracts have wrong algorithms without waits.
-class NoRaces final : public ::testing::Environment {
- public:
-  void TearDown() override {
-    for (const std::string& report : driver().reports()) {
-      EXPECT_FALSE(report.starts_with("race for ")) << report;
-    }
-  }
-};
-
+// The contracts have wrong algorithms without waits.
 [[maybe_unused]] ::testing::Environment* const kNoRaces =
-    ::testing::AddGlobalTestEnvironment(new NoRaces);
+    ::testing::AddGlobalTestEnvironment(new NoRaces(driver()));
 
 // All properties together must have run both kinds of collectives. A single property may run one
 // kind only.

@@ -6,6 +6,7 @@
 #include "belfry/cuda/backend.h"
 #include "belfry/sim/driver.h"
 #include "belfry/testing/described.h"
+#include "no_races.h"
 #include "processes/gpu_cases.h"
 #include "processes/suites_over_processes.h"
 #include "suites/case_places.h"
@@ -14,7 +15,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <atomic>
-#include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -92,14 +92,8 @@ int main(int argc, char** argv) {
        .pageable_read_late = true});
   belfry::testing::leave_out_tests();
   testing::AddGlobalTestEnvironment(new belfry::testing::CallsOfNccl);
+  testing::AddGlobalTestEnvironment(new belfry::testing::NoRaces(machine));
   const belfry::testing::OnGpus places;
   belfry::testing::case_places = &places;
-  const int failed = RUN_ALL_TESTS();
-  bool races = false;
-  for (const std::string& report : machine.reports()) {
-    if (!report.starts_with("race for ")) continue;
-    races = true;
-    std::cerr << report << "\n";
-  }
-  return failed != 0 || races ? 1 : 0;
+  return RUN_ALL_TESTS();
 }

@@ -4,9 +4,11 @@
 #include "guarded.h"
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 using belfry::driver::Call;
+using belfry::driver::Caller;
 using belfry::driver::caller_of;
 using belfry::driver::guarded_cuda;
 using belfry::driver::misuse;
@@ -24,20 +26,39 @@ cudaError_t bad_address(const Call& call, const char* which, std::size_t bytes) 
                     " bytes of the " + which);
 }
 
+// Reports that a copy has read bytes that the program changed after the call.
+auto change_of(const Call& call) {
+  const Caller by = caller_of(call);
+  return [by, &book = call.machine.book()] {
+    book.report("race for pageable memory of the host: thread " + std::to_string(by.thread) + ": " +
+                std::string(by.function) + (by.site.empty() ? "" : " at " + to_string(by.site)) +
+                " reads bytes that the program changed after the call: wait for the copy before "
+                "the change");
+  };
+}
+
 cudaError_t write(const Call& call, const StreamObject& stream, void* to, const void* from,
                   std::size_t bytes) {
   const auto access = call.machine.find_mapped(to, bytes);
   if (!access) return bad_address(call, "destination", bytes);
   const auto* first = static_cast<const std::byte*>(from);
+  const bool is_late = call.machine.options().pageable_read_late;
   Command command;
   command.name = "copy from the host";
   command.writes = {*access};
   Touched touched{.writes = {*access}};
   const auto pinned = call.machine.find_pinned(from);
   if (const auto source = call.machine.find_mapped(from, bytes)) touched.reads.push_back(*source);
-  if (pinned != nullptr || call.machine.options().pageable_read_late) {
+  if (pinned != nullptr) {
     command.held.push_back(pinned);
     command.run = [to, from, bytes](const Command&) { std::memcpy(to, from, bytes); };
+  } else if (is_late) {
+    touched.host_read = {from, bytes};
+    command.run = [to, from, taken = std::vector<std::byte>(first, first + bytes),
+                   changed = change_of(call)](const Command&) {
+      std::memcpy(to, from, taken.size());
+      if (std::memcmp(from, taken.data(), taken.size()) != 0) changed();
+    };
   } else {
     command.run = [to, taken = std::vector<std::byte>(first, first + bytes)](const Command&) {
       std::memcpy(to, taken.data(), taken.size());
@@ -55,7 +76,11 @@ cudaError_t read(const Call& call, const StreamObject& stream, void* to, const v
   // memory, and the driver does: no order of the races.
   Touched touched{.reads = {*access}};
   const auto target = call.machine.find_mapped(to, bytes);
-  if (target) touched.writes.push_back(*target);
+  if (target) {
+    touched.writes.push_back(*target);
+  } else {
+    touched.host_written = {to, bytes};
+  }
   call.machine.judged().read(*stream.queue, to, *access, touched, caller_of(call));
   return cudaSuccess;
 }

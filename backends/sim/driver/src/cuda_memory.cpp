@@ -62,7 +62,8 @@ cudaError_t make_memory_on(const Call& call, void** address, std::size_t bytes,
 }
 
 // All bytes of an allocation.
-Touched all_of(const MemoryObject& memory) {
+template <class Object>
+Touched all_of(const Object& memory) {
   return {.writes = {{memory.allocation, {0, memory.allocation->bytes()}}}, .frees = true};
 }
 
@@ -220,7 +221,7 @@ cudaError_t cudaFreeHost(void* ptr) {
   return guarded_cuda(__func__, [&](const Call& call) {
     if (ptr == nullptr) return cudaSuccess;
     if (const auto memory = call.machine.host_memory.erase(ptr)) {
-      call.machine.races().forget(*memory->allocation);
+      call.machine.races().host_work(all_of(*memory), caller_of(call));
       return cudaSuccess;
     }
     return misuse(call, cudaErrorInvalidValue,

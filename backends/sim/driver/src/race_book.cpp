@@ -12,6 +12,8 @@ namespace belfry::driver {
 namespace {
 
 constexpr std::size_t kMostReports = 64;
+// Stands for all pageable memory, whose bytes have the numbers of their addresses.
+constexpr std::uint64_t kPageable = ~std::uint64_t{0};
 // Lanes of ended streams come back late: until then the streams have no order.
 constexpr std::size_t kKeptLanes = 64;
 
@@ -128,12 +130,6 @@ void RaceBook::host_passed_all() {
   for (const auto& [gpu, clock] : ended_) host_.join(clock);
 }
 
-void RaceBook::forget(const engine::Allocation& allocation) {
-  const std::lock_guard lock(mutex_);
-  freed_.push_back(allocation.resource());
-  forget_freed();
-}
-
 RaceBook::Stream& RaceBook::stream_of(const engine::CommandQueue& queue) {
   const auto [place, fresh] = streams_.try_emplace(queue.number());
   Stream& stream = place->second;
@@ -180,6 +176,17 @@ std::vector<Footprint> RaceBook::footprints_of(const Touched& touched) {
   };
   for (const engine::Access& access : touched.reads) add(access, AccessMode::kRead);
   for (const engine::Access& access : touched.writes) add(access, AccessMode::kWrite);
+  const auto add_pageable = [&](const HostBytes& bytes, AccessMode mode) {
+    if (bytes.count == 0) return;
+    Memory& memory = memories_[kPageable];
+    memory.text = "pageable memory of the host";
+    memory.is_pageable = true;
+    memory.history.forget(host_);
+    const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(bytes.begin);
+    footprints.push_back({kPageable, begin, begin + bytes.count, mode});
+  };
+  add_pageable(touched.host_read, AccessMode::kRead);
+  add_pageable(touched.host_written, AccessMode::kWrite);
   return footprints;
 }
 
@@ -303,13 +310,16 @@ void RaceBook::forget_freed() {
 // A report for each two kinds of calls.
 void RaceBook::report(const Memory& memory, const Access& first, const Access& second) {
   if (reported_.size() >= kMostReports) return;
-  const auto side = [](const Access& access) {
+  // An address differs from run to run.
+  const std::uint64_t origin_of_bytes =
+      memory.is_pageable ? std::min(first.begin, second.begin) : 0;
+  const auto side = [&](const Access& access) {
     const auto& origin = static_cast<const Origin&>(*access.origin);
     return sim::RaceSide{.agent = "thread " + std::to_string(origin.actor.agent.index),
                          .operation = origin.call,
                          .writes = access.writes,
-                         .begin = access.begin,
-                         .end = access.end,
+                         .begin = access.begin - origin_of_bytes,
+                         .end = access.end - origin_of_bytes,
                          .place = origin.site.empty() ? "" : to_string(origin.site)};
   };
   const sim::Race race{side(first), side(second), memory.text,

@@ -11,6 +11,7 @@
 #include "races/access_history.h"
 #include "races/clock.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -32,17 +33,25 @@ struct Caller {
   CallSite site{};              ///< Of the user's call of belfry; empty if not known.
 };
 
+/// Pageable memory of the program.
+struct HostBytes {
+  const void* begin = nullptr;
+  std::size_t count = 0;
+};
+
 /// The accesses of a call.
 struct Touched {
   std::vector<engine::Access> reads{};
   std::vector<engine::Access> writes{};
+  HostBytes host_read{};
+  HostBytes host_written{};
   bool frees = false;  ///< The bytes of `writes` are freed.
 };
 
-/// Finds the accesses to device memory and pinned memory whose order depends on the streams, from
-/// the calls of a single run. Judges by the orders of every seed: the work of a stream,
-/// records and the waits for them, collectives, waits of the host. The same calls give the same
-/// reports.
+/// Finds the accesses to device memory, pinned memory and pageable memory whose order depends on
+/// the streams, from the calls of a single run. Judges by the orders of every seed: the work of a
+/// stream, records and the waits for them, collectives, waits of the host. The same calls give the
+/// same reports.
 ///
 /// Host threads. The driver sees no lock and no join of the program. A call therefore comes after
 /// all earlier calls of all threads, and a wait of a thread is a wait of all threads.
@@ -84,8 +93,6 @@ class RaceBook {
   void host_passed(const OrderPointPtr& point);
   /// A wait has failed: the engine is past all work.
   void host_passed_all();
-  /// No later call can name the memory.
-  void forget(const engine::Allocation& allocation);
 
  private:
   using Access = sim::races::BufferAccess;
@@ -117,6 +124,7 @@ class RaceBook {
   };
   struct Memory {
     std::string text;
+    bool is_pageable = false;
     sim::races::AccessHistory history;
   };
   // The lane of an ended stream. The next owner comes after the former.

@@ -8,6 +8,7 @@
 #include <nccl.h>
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -266,6 +267,73 @@ TEST(Races, OfTheHostsPinnedMemoryAreKnownFromCopies) {
                                 HasSubstr("S2 (GPU 0, priority 0) writes"),
                                 HasSubstr("S3 (GPU 0, priority 0) reads"))));
   ok(cudaFreeHost(pinned));
+}
+
+TEST(Races, OfAFreeOfPinnedMemory) {
+  for (const bool waits : {true, false}) {
+    const sim::SimulatedDriver machine({.gpus = 2});
+    Rig rig;
+    void* pinned = nullptr;
+    ok(cudaMallocHost(&pinned, kBytes));
+    ok(cudaMemcpyAsync(rig.data[0], pinned, kBytes, cudaMemcpyHostToDevice, rig.a));
+    if (waits) ok(cudaStreamSynchronize(rig.a));
+    ok(cudaFreeHost(pinned));
+    EXPECT_THAT(machine.reports(), SizeIs(waits ? 0 : 1));
+  }
+}
+
+/// Stream a reads memory of the host, which a copy of stream b overwrites.
+std::vector<std::string> reports_of_pageable(std::uint64_t seed, bool waits, std::size_t offset) {
+  const sim::SimulatedDriver machine({.gpus = 2, .seed = seed, .pageable_read_late = true});
+  Rig rig;
+  std::array<char, 2 * kBytes> host{};
+  ok(cudaMemcpyAsync(rig.others[0], host.data(), kBytes, cudaMemcpyHostToDevice, rig.a));
+  rig.record(rig.a);
+  if (waits) rig.wait(rig.b);
+  ok(cudaMemcpyAsync(host.data() + offset, rig.data[0], kBytes, cudaMemcpyDeviceToHost, rig.b));
+  ok(cudaDeviceSynchronize());
+  return machine.reports();
+}
+
+TEST(Races, OfPageableMemoryAreReportedForEverySeed) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_THAT(reports_of_pageable(seed, true, 0), IsEmpty());
+    EXPECT_THAT(reports_of_pageable(seed, false, kBytes), IsEmpty()) << "other bytes";
+    EXPECT_THAT(
+        reports_of_pageable(seed, false, 4),
+        ElementsAre(
+            "race for pageable memory of the host:\n"
+            "  thread 1: cudaMemcpyAsync in S2 (GPU 0, priority 0) reads bytes 0 to 8\n"
+            "  thread 1: cudaMemcpyAsync in S3 (GPU 0, priority 0) writes bytes 4 to 12\n"
+            "  S3 does not wait for S2: record an event in S2 after the first call, and let "
+            "S3 wait for the event before the second"));
+  }
+}
+
+// Whether the copy is late depends on the seed.
+TEST(Races, OfChangesByTheProgramAreSeenWhereTheCopyIsLate) {
+  std::size_t seen = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    for (const bool waits : {true, false}) {
+      const sim::SimulatedDriver machine({.gpus = 2, .seed = seed, .pageable_read_late = true});
+      Rig rig;
+      std::array<char, kBytes> host{};
+      ok(cudaMemcpyAsync(rig.data[0], host.data(), kBytes, cudaMemcpyHostToDevice, rig.a));
+      if (waits) ok(cudaStreamSynchronize(rig.a));
+      host.fill(1);
+      ok(cudaDeviceSynchronize());
+      if (waits) {
+        EXPECT_THAT(machine.reports(), IsEmpty());
+      } else if (!machine.reports().empty()) {
+        ++seen;
+        EXPECT_THAT(machine.reports(),
+                    ElementsAre("race for pageable memory of the host: thread 1: cudaMemcpyAsync "
+                                "reads bytes that the program changed after the call: wait for "
+                                "the copy before the change"));
+      }
+    }
+  }
+  EXPECT_GT(seen, 0U);
 }
 
 /// Memory of stream a. Stream b reads the memory before the free on stream a.

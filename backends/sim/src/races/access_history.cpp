@@ -49,6 +49,14 @@ void AccessHistory::add(const BufferAccess& access, const Clock& before, const R
   }
 }
 
+void AccessHistory::forget(const Clock& known) {
+  const auto is_known = [&](const BufferAccess& access) {
+    return known.at(access.lane) >= access.number;
+  };
+  std::erase_if(writes_, is_known);
+  std::erase_if(reads_, is_known);
+}
+
 void AccessHistory::compare_with_writes(const BufferAccess& access, const Clock& before,
                                         const Report& report) {
   std::erase_if(writes_, [&](const BufferAccess& earlier) {

@@ -49,6 +49,8 @@ class AccessHistory {
   /// Adds `access`, with everything before it. Reports every earlier access to the same bytes that
   /// some schedule puts after `access`, unless both only read, or both are of host agents.
   void add(const BufferAccess& access, const Clock& before, const Report& report);
+  /// Forgets the accesses before `known`: all later accesses come after them.
+  void forget(const Clock& known);
 
  private:
   void compare_with_writes(const BufferAccess& access, const Clock& before, const Report& report);
