@@ -10,8 +10,7 @@
 #   tools/gpu/run_all.sh --from FOLDER   run the gathered files; needs a driver and NCCL
 #
 # CASES is the number of cases of each property (100), CHECKED_CASES that under compute-sanitizer
-# (10), PROCESS_CASES the number of sums over 2, 3 and 4 processes (20), RANK_CASES the number of
-# cases of each property in these processes (1); ARCHITECTURES is what to compile for, as CMake
+# (10), RANK_CASES that in 2, 3 and 4 processes (1); ARCHITECTURES is what to compile for, as CMake
 # spells it (all that belfry supports). STEPS names the steps to run, as "gpu demo" (all). NCCL and
 # cuBLAS are not gathered, for their size: if no libnccl.so.2 or libcublas.so is installed, the
 # library of a Python package is used (nvidia-nccl-cu13, nvidia-cublas, as PyTorch brings them).
@@ -20,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
 suites=(proptests_gpu proptests_central_storage_gpu proptests_local_sgd_gpu contracts_gpu)
 programs=("${suites[@]}" driver_rules_gpu cuda_gpu_test cuda_real_libraries_test
-          own_training_gpu forked_reductions_gpu suites_forked_gpu local_clique_bench belfry
+          own_training_gpu forked_loss_gpu suites_forked_gpu local_clique_bench belfry
           initcheck_ring)
 digits=docs/data/digits.csv
 left_out=docs/data/suites_over_processes.txt  # Tests that need all replicas in one process.
@@ -212,9 +211,7 @@ run() {
   step gpu gpu_tests "$folder" "$expected"
   step demo same_digits "$folder" "$data"
   step own_training "$folder/own_training_gpu" "$data"
-  # Two to four processes on GPU 0, and a lost process: each with this number of sums. Processes
-  # take turns on the GPU, and a sum takes milliseconds.
-  step processes "$folder/forked_reductions_gpu" "${PROCESS_CASES:-20}"
+  step lost_process "$folder/forked_loss_gpu"
   for suite in "${suites[@]}"; do
     RC_PARAMS="max_success=${CASES:-100}" step "$suite" sharded "$out/reports/$suite" \
       "$folder/$suite"
@@ -247,7 +244,7 @@ case "${1:-}" in
     run "${2:?a folder}" "$2/digits.csv" "$2/gpu_kernels.expected" "$2/suites_over_processes.txt"
     ;;
   *)
-    sed -n '5,17s/^# \{0,1\}//p' "$0" >&2
+    sed -n '5,16s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
