@@ -46,8 +46,7 @@ void Clique::run(const Collective& given) {
     collective.counts = {};  // All are equal.
   }
   const std::uint64_t bytes = collective.bytes();
-  const NvtxRange range(shared().nvtx, to_string(collective.kind), bytes,
-                        collective.parts.size());
+  const NvtxRange range(shared().nvtx, to_string(collective.kind), bytes, collective.parts.size());
   counter_of(collective.kind).call(bytes);
   tell(collective);
   const UntoldWork own;

@@ -9,28 +9,6 @@
 
 namespace belfry {
 
-std::string to_string(Aggregation aggregation) {
-  switch (aggregation) {
-    case Aggregation::kNone:
-      return "none";
-    case Aggregation::kSum:
-      return "sum";
-    case Aggregation::kMean:
-      return "mean";
-    case Aggregation::kMax:
-      return "max";
-    case Aggregation::kMin:
-      return "min";
-    case Aggregation::kProd:
-      return "prod";
-    case Aggregation::kOnlyFirst:
-      return "only-first";
-    case Aggregation::kOther:
-      return "other";
-  }
-  return "aggregation(" + std::to_string(static_cast<int>(aggregation)) + ")";
-}
-
 std::string to_string(Synchronization synchronization) {
   switch (synchronization) {
     case Synchronization::kAuto:
