@@ -37,6 +37,7 @@ const char* name_of(Verb verb) {
 }
 
 bool matches(const CliqueCall& a, const CliqueCall& b) {
+  if (a.op != b.op) return false;
   return a.verb == b.verb && a.count == b.count && a.type == b.type && a.root == b.root;
 }
 
@@ -51,7 +52,8 @@ std::uint64_t number_of(const ncclUniqueId& id) {
 std::string to_string(const CliqueCall& call) {
   return std::string(name_of(call.verb)) + " of " + std::to_string(call.count) +
          " elements of type " + std::to_string(static_cast<int>(call.type)) +
-         (is_transfer(call.verb) ? ", peer " : ", root ") + std::to_string(call.root);
+         (is_transfer(call.verb) ? ", peer " : ", root ") + std::to_string(call.root) +
+         (call.op == ncclSum ? "" : ", operator " + std::to_string(static_cast<int>(call.op)));
 }
 
 Touched CliqueCall::touched() const {

@@ -3,8 +3,11 @@
 
 #include "clique_work.h"
 
+#include "belfry/backend/element_types.h"
 #include "belfry/backend/host_kernels.h"
+#include "belfry/backend/type_lists.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -15,32 +18,60 @@ namespace {
 // The call has refused all remaining types.
 DType dtype_in(const CliqueCall& call) { return dtype_of(call.type).value_or(DType::kUInt8); }
 
-// Adds 16-bit floats as NCCL does: every partial sum is rounded to the type. NCCL does not define
-// the order; this function adds rank after rank.
-void add_rounding_each_sum(const KernelCall& kernel) {
+// Reduces 16-bit floats as NCCL does: every partial result is rounded to the type. NCCL does not
+// define the order; this function goes rank after rank.
+void round_each_step(const KernelCall& kernel) {
   const KernelOperand& first = kernel.inputs.front();
   const std::size_t bytes = first.count * size_of(first.dtype);
-  std::vector<std::byte> sum(bytes);
-  std::memcpy(sum.data(), first.data, bytes);
+  std::vector<std::byte> result(bytes);
+  std::memcpy(result.data(), first.data, bytes);
   KernelCall pair;
   pair.kind = KernelKind::kReduceReplicas;
-  pair.outputs = {{sum.data(), first.count, first.dtype}};
+  pair.parameters.reduce = kernel.parameters.reduce;
+  pair.outputs = {{result.data(), first.count, first.dtype}};
   for (const KernelOperand& next : std::span(kernel.inputs).subspan(1)) {
     pair.inputs = {pair.outputs.front(), next};
     run_on_host(pair);
   }
-  for (const KernelOperand& output : kernel.outputs) std::memcpy(output.data, sum.data(), bytes);
+  for (const KernelOperand& output : kernel.outputs) {
+    std::memcpy(output.data, result.data(), bytes);
+  }
 }
 
-void add(const KernelCall& kernel) {
+// The extreme of floats is the other operand where one is NaN, and the first of two zeros: of NCCL
+// this is not stated, and programs that count on NaN are to fail here.
+template <class T>
+void drop_nan(const KernelCall& kernel) {
+  const bool is_max = kernel.parameters.reduce == ReduceOp::kMax;
+  for (std::size_t i = 0; i < kernel.inputs.front().count; ++i) {
+    const auto term = [&](const KernelOperand& one) { return static_cast<const T*>(one.data)[i]; };
+    T extreme = term(kernel.inputs.front());
+    for (const KernelOperand& next : kernel.inputs) {
+      const auto x = element::load(term(next));
+      const auto so_far = element::load(extreme);
+      if (std::isnan(so_far) || (is_max ? x > so_far : x < so_far)) extreme = term(next);
+    }
+    for (const KernelOperand& output : kernel.outputs) static_cast<T*>(output.data)[i] = extreme;
+  }
+}
+
+void run(const KernelCall& kernel) {
   const DType dtype = kernel.inputs.front().dtype;
-  if (is_floating(dtype) && size_of(dtype) == 2) return add_rounding_each_sum(kernel);
+  const ReduceOp op = kernel.parameters.reduce;
+  const bool is_extreme = op == ReduceOp::kMax || op == ReduceOp::kMin;
+  if (is_floating(dtype) && is_extreme) {
+    return kernels::visit_type(kernels::FloatingTypes{}, dtype,
+                               [&](auto tag) { drop_nan<typename decltype(tag)::Type>(kernel); });
+  }
+  if (is_floating(dtype) && size_of(dtype) == 2) return round_each_step(kernel);
   run_on_host(kernel);
 }
 
-KernelCall sum_of(const std::vector<CliqueCall>& calls, std::size_t count, ReductionOrder order) {
+KernelCall reduction_of(const std::vector<CliqueCall>& calls, std::size_t count,
+                        ReductionOrder order) {
   KernelCall kernel;
   kernel.kind = KernelKind::kReduceReplicas;
+  kernel.parameters.reduce = reduce_op_of(calls.front().op).value_or(ReduceOp::kSum);
   kernel.parameters.order = order;
   for (const CliqueCall& call : calls) {
     kernel.inputs.push_back({const_cast<void*>(call.send), count, dtype_in(call)});
@@ -49,12 +80,12 @@ KernelCall sum_of(const std::vector<CliqueCall>& calls, std::size_t count, Reduc
 }
 
 void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
-  KernelCall kernel = sum_of(calls, calls.front().count, order);
+  KernelCall kernel = reduction_of(calls, calls.front().count, order);
   for (const CliqueCall& call : calls) {
     const bool receives = call.verb == Verb::kAllReduce || call.communicator->rank == call.root;
     if (receives) kernel.outputs.push_back({call.receive, call.count, dtype_in(call)});
   }
-  add(kernel);
+  run(kernel);
 }
 
 // Rank r receives part r of the sum. A part may lie in the memory of its input.
@@ -62,9 +93,9 @@ void reduce_scatter(const std::vector<CliqueCall>& calls, ReductionOrder order) 
   const DType dtype = dtype_in(calls.front());
   const std::size_t part = calls.front().count * size_of(dtype);
   std::vector<std::byte> sum(part * calls.size());
-  KernelCall kernel = sum_of(calls, calls.front().count * calls.size(), order);
+  KernelCall kernel = reduction_of(calls, calls.front().count * calls.size(), order);
   kernel.outputs = {{sum.data(), kernel.inputs.front().count, dtype}};
-  add(kernel);
+  run(kernel);
   for (std::size_t rank = 0; rank < calls.size(); ++rank) {
     std::memcpy(calls[rank].receive, sum.data() + rank * part, part);
   }
@@ -111,6 +142,21 @@ std::optional<DType> dtype_of(ncclDataType_t type) {
       return DType::kFloat64;
     case ncclBfloat16:
       return DType::kBFloat16;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<ReduceOp> reduce_op_of(ncclRedOp_t op) {
+  switch (op) {
+    case ncclSum:
+      return ReduceOp::kSum;
+    case ncclProd:
+      return ReduceOp::kProd;
+    case ncclMax:
+      return ReduceOp::kMax;
+    case ncclMin:
+      return ReduceOp::kMin;
     default:
       return std::nullopt;
   }

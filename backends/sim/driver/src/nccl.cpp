@@ -122,8 +122,8 @@ ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
   given.stream = *object;
   const auto dtype = belfry::driver::dtype_of(given.type);
   if (!dtype) return misuse(call, ncclInvalidArgument, "no such element type here");
-  if (given.op != ncclSum) {
-    return misuse(call, ncclInvalidArgument, "the simulated driver adds up, and nothing else");
+  if (!belfry::driver::reduce_op_of(given.op)) {
+    return misuse(call, ncclInvalidArgument, "the simulated driver has no such operator");
   }
   if (given.root < 0 || given.root >= given.communicator->clique->size()) {
     return misuse(call, ncclInvalidArgument, "no rank has the number of the root or peer");

@@ -121,6 +121,39 @@ TEST(NcclOnDriver, RoundsEachPartialSumOf16Bits) {
   }
 }
 
+// The ranks bring 1, 2, 3 and 10, 20, 30.
+TEST(NcclOnDriver, HasExtremesAndProducts) {
+  const sim::SimulatedDriver machine({.gpus = 3});
+  const auto reduced = [](ncclRedOp_t op) {
+    Ranks ranks(3);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(ncclAllReduce(ranks.data[rank], ranks.data[rank], 2, ncclInt32, op,
+                              ranks.comms[rank], ranks.streams[rank]),
+                ncclInProgress);
+    }
+    return ranks.found(1);
+  };
+  EXPECT_EQ(reduced(ncclMax), (std::vector<int>{3, 30}));
+  EXPECT_EQ(reduced(ncclMin), (std::vector<int>{1, 10}));
+  EXPECT_EQ(reduced(ncclProd), (std::vector<int>{6, 6000}));
+}
+
+// As on a GPU: a program that counts on NaN in an extreme fails here, too.
+TEST(NcclOnDriver, ExtremesOfFloatsDropNaN) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  const int kNaN = 0x7fc00000;
+  const int kOne = 0x3f800000;
+  EXPECT_EQ(write(ranks.data[0], {kNaN, kOne}, ranks.streams[0]), cudaSuccess);
+  EXPECT_EQ(write(ranks.data[1], {kOne, kNaN}, ranks.streams[1]), cudaSuccess);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(ncclAllReduce(ranks.data[rank], ranks.data[rank], 2, ncclFloat32, ncclMax,
+                            ranks.comms[rank], ranks.streams[rank]),
+              ncclInProgress);
+  }
+  EXPECT_EQ(ranks.found(0), (std::vector<int>{kOne, kOne}));
+}
+
 // Rank 0 has a second collective on another stream, and rank 2 no call yet.
 TEST(NcclOnDriver, AMismatchFailsAllCallsOfAllRanks) {
   const sim::SimulatedDriver machine({.gpus = 3});
@@ -249,7 +282,7 @@ TEST(NcclOnDriver, ChecksWhatACommunicatorIsGiven) {
   EXPECT_TRUE(refused([](Ranks& ranks) { return ranks.all_reduce(0, 3); })) << "too long";
   EXPECT_TRUE(refused([](Ranks& ranks) { return ranks.all_reduce(0, 1, ncclFloat8e4m3); }));
   EXPECT_TRUE(refused([](Ranks& ranks) {
-    return ncclAllReduce(ranks.data[0], ranks.data[0], 2, ncclInt32, ncclProd, ranks.comms[0],
+    return ncclAllReduce(ranks.data[0], ranks.data[0], 2, ncclInt32, ncclAvg, ranks.comms[0],
                          ranks.streams[0]);
   }));
   EXPECT_FALSE(refused([](Ranks& ranks) { return ranks.all_reduce(0); }));
