@@ -3,12 +3,14 @@
 
 // The names of tf.distribute that docs/tf_mapping.md finds in belfry, each used.
 #include "belfry/backend/host_backend.h"
+#include "belfry/checkpoint.h"
 #include "belfry/cluster_environment.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/current.h"
 #include "belfry/dataset.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
+#include "belfry/tensor_file.h"
 #include "belfry/tower.h"
 
 #include <gmock/gmock.h>
@@ -84,6 +86,12 @@ TEST_F(TowerDistribute, DistributesDatasetsAndValues) {
   EXPECT_EQ(count, 4);
   tower::DistributedIterator<Ints> iterator(steps);
   EXPECT_THAT(iterator.get_next()[1], ElementsAre(1));
+  Checkpoint checkpoint(strategy_);
+  checkpoint.add("rows", iterator);
+  const TensorFile first = checkpoint.contents();
+  EXPECT_THAT(iterator.get_next()[1], ElementsAre(3));
+  checkpoint.restore(first);
+  EXPECT_THAT(iterator.get_next()[1], ElementsAre(3));
   const auto input_fn = [](const InputContext& context) {
     return Dataset<int>::range(context.num_replicas_in_sync);
   };

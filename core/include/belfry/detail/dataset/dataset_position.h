@@ -44,6 +44,8 @@ class DatasetPosition {
 
   /// Where the loop begun last stands; before a loop, where the next loop begins.
   const RowsTaken& taken() const { return taken_; }
+  /// Whether a restore decides where the next loop begins.
+  bool is_restored() const { return is_restored_; }
   /// Begins a loop, at the start of the data or at the restored position. Returns the number of
   /// the loop; loops with lower numbers no longer change the position.
   std::uint64_t begin_loop() {

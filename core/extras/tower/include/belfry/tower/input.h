@@ -20,6 +20,7 @@
 namespace belfry::tower {
 
 /// The steps of a dataset, the next step with each call of `get_next`. A loop reads the steps anew.
+/// After a restore of a position (SEM-255), `get_next` begins there.
 template <class B>
 class DistributedIterator : public DistributedDataset<B> {
  public:
@@ -30,7 +31,7 @@ class DistributedIterator : public DistributedDataset<B> {
   /// Throws: the errors of a loop, and InvalidArgumentError (kOutOfBounds) after the end of the
   /// data.
   PerReplica<B> get_next(CallSite site = CallSite::here()) {
-    if (at_) {
+    if (at_ && !this->position()->is_restored()) {
       ++*at_;
     } else {
       at_.emplace(this->begin());
