@@ -151,9 +151,10 @@ std::vector<T> part_of(const Layout& layout, const std::vector<T>& whole, std::s
 
 class Exchanges : public Property {
  protected:
-  /// Checks `check(drawn, bench)` over random replicas, some of them present.
-  template <class Check>
-  void holds_for_some(const Check& check) {
+  /// Checks `check(drawn, draw(drawn), bench)` over random replicas, some of them present. Draws
+  /// come before the first call of the strategy, for hosts of a cluster.
+  template <class Draw, class Check>
+  void holds_for_some(const Draw& draw, const Check& check) {
     holds([&] {
       const BackendRequest request = placed(*backend_request(17));
       Ids all;
@@ -161,12 +162,15 @@ class Exchanges : public Property {
       const bool is_masked = *rc::gen::arbitrary<bool>();
       const Drawn drawn{request.devices, is_masked ? some_of(request.devices) : all,
                         *rc::gen::arbitrary<std::uint16_t>()};
+      const auto more = draw(drawn);
       Bench bench(*this, request);
       bench.strategy().run(meet_with_a_tensor);  // By the communicator.
-      check(drawn, bench);
+      check(drawn, more, bench);
     });
   }
 };
+
+int root_of(const Drawn& drawn) { return *rc::gen::elementOf(drawn.ids); }
 
 /// Runs `body(replica)` on the present replicas, and compares the results of this process with
 /// `expected(id)`.
@@ -206,17 +210,17 @@ void check_all_to_all(const Drawn& drawn, Bench& bench) {
 
 TEST_F(Exchanges, AllToAllTransposesTheParts) {
   testing::asserts("SEM-262");
-  holds_for_some([](const Drawn& drawn, Bench& bench) {
-    check_all_to_all<float>(drawn, bench);
-    check_all_to_all<std::int16_t>(drawn, bench);
-    check_all_to_all<BFloat16>(drawn, bench);
-  });
+  holds_for_some([](const Drawn&) { return 0; },
+                 [](const Drawn& drawn, int, Bench& bench) {
+                   check_all_to_all<float>(drawn, bench);
+                   check_all_to_all<std::int16_t>(drawn, bench);
+                   check_all_to_all<BFloat16>(drawn, bench);
+                 });
 }
 
 TEST_F(Exchanges, BroadcastIsTheValueOfTheRoot) {
   testing::asserts("SEM-263");
-  holds_for_some([](const Drawn& drawn, Bench& bench) {
-    const int root = *rc::gen::elementOf(drawn.ids);
+  holds_for_some(root_of, [](const Drawn& drawn, int root, Bench& bench) {
     compare(
         drawn, bench,
         [&](ReplicaContext& replica) {
@@ -229,16 +233,18 @@ TEST_F(Exchanges, BroadcastIsTheValueOfTheRoot) {
 
 TEST_F(Exchanges, PermuteMovesValuesByPairs) {
   testing::asserts("SEM-264");
-  holds_for_some([](const Drawn& drawn, Bench& bench) {
-    std::map<int, int> sender;  // By receiver.
-    for (const int id : drawn.ids) {
-      if (*rc::gen::arbitrary<bool>()) sender[id] = *rc::gen::elementOf(drawn.ids);
-    }
+  const auto draw = [](const Drawn& drawn) {
     std::vector<std::pair<int, int>> pairs;
-    for (const auto& [to, from] : sender) {
+    for (const int to : drawn.ids) {
+      if (!*rc::gen::arbitrary<bool>()) continue;
       const auto at = *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(pairs) + 1);
-      pairs.insert(pairs.begin() + at, {from, to});
+      pairs.insert(pairs.begin() + at, {*rc::gen::elementOf(drawn.ids), to});
     }
+    return pairs;
+  };
+  holds_for_some(draw, [](const Drawn& drawn, const auto& pairs, Bench& bench) {
+    std::map<int, int> sender;  // By receiver.
+    for (const auto& [from, to] : pairs) sender[to] = from;
     compare(
         drawn, bench,
         [&](ReplicaContext& replica) {
@@ -257,8 +263,7 @@ TEST_F(Exchanges, PermuteMovesValuesByPairs) {
 
 TEST_F(Exchanges, ScatterFromSendsThePartsOfTheRoot) {
   testing::asserts("SEM-265");
-  holds_for_some([](const Drawn& drawn, Bench& bench) {
-    const int root = *rc::gen::elementOf(drawn.ids);
+  holds_for_some(root_of, [](const Drawn& drawn, int root, Bench& bench) {
     compare(
         drawn, bench,
         [&](ReplicaContext& replica) {
@@ -283,9 +288,13 @@ Tensor<T> tensor_of(const Layout& layout, const Drawn& drawn, int replica) {
 
 TEST_F(Exchanges, ScatterFromCutsTheValueOfTheRoot) {
   testing::asserts("SEM-265");
-  holds_for_some([](const Drawn& drawn, Bench& bench) {
-    const int root = *rc::gen::elementOf(drawn.ids);
-    const Layout layout = draw_layout(drawn.count(), false);
+  const auto draw = [](const Drawn& drawn) {
+    const int root = root_of(drawn);
+    return std::pair(root, draw_layout(drawn.count(), false));
+  };
+  holds_for_some(draw, [](const Drawn& drawn, const auto& more, Bench& bench) {
+    const int root = more.first;
+    const Layout& layout = more.second;
     const auto expected = [&](int id) {
       return Numbers(part_of(layout, whole_of<float>(layout, drawn, root), drawn.position(id)));
     };
@@ -310,8 +319,7 @@ TEST_F(Exchanges, ScatterFromCutsTheValueOfTheRoot) {
 
 TEST_F(Exchanges, GatherToJoinsOnTheRoot) {
   testing::asserts("SEM-266");
-  holds_for_some([](const Drawn& drawn, Bench& bench) {
-    const int root = *rc::gen::elementOf(drawn.ids);
+  holds_for_some(root_of, [](const Drawn& drawn, int root, Bench& bench) {
     // Tensors of 2 x length, joined along axis 1, and lists.
     const auto wanted = [&] {
       std::vector<float> all;
@@ -383,12 +391,17 @@ void check_reduce_scatter(const Drawn& drawn, Bench& bench, const Layout& layout
 
 TEST_F(Exchanges, ReduceScatterHasThePartsOfAllReduce) {
   testing::asserts("SEM-261");
-  holds_for_some([](const Drawn& drawn, Bench& bench) {
-    const Layout layout = draw_layout(drawn.count(), *rc::gen::arbitrary<bool>());
+  const auto draw = [](const Drawn& drawn) {
+    const auto is_list = *rc::gen::arbitrary<bool>();
+    const Layout layout = draw_layout(drawn.count(), is_list);
     const auto order = *rc::gen::element(ReductionOrder::kReplicaOrder, ReductionOrder::kTree,
                                          ReductionOrder::kRing);
     const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax,
                                       ReduceOp::kMin, ReduceOp::kProd);
+    return std::tuple(layout, op, order);
+  };
+  holds_for_some(draw, [](const Drawn& drawn, const auto& more, Bench& bench) {
+    const auto& [layout, op, order] = more;
     check_reduce_scatter<float>(drawn, bench, layout, op, order);
     check_reduce_scatter<Float16>(drawn, bench, layout, op, order);
     const auto of_integers = op == ReduceOp::kMean ? ReduceOp::kSum : op;
