@@ -3,6 +3,8 @@
 
 #include "clique.h"
 
+#include "belfry/backend/device.h"
+#include "belfry/backend/kernel.h"
 #include "belfry/error.h"
 #include "nvtx_range.h"
 #include "ownership.h"
@@ -13,6 +15,8 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace belfry::cuda {
 
@@ -109,6 +113,44 @@ void Clique::check_health() {
 Stream& Clique::stream(const CollectivePart& part) const { return own(*shared_, *part.stream); }
 
 void* Clique::address(const BufferView& view) const { return address_of(*shared_, view); }
+
+void Clique::reduce_received(const Collective& collective) {
+  std::vector<Transfer> transfers;
+  std::vector<Kernel> kernels(devices_.size());
+  for (int member = 0; member < members(); ++member) {
+    const CollectivePart& part = collective.parts[static_cast<std::size_t>(member)];
+    const int own = first_rank() + member;
+    Kernel& kernel = kernels[static_cast<std::size_t>(member)];
+    kernel.kind = KernelKind::kReduceReplicas;
+    kernel.parameters.reduce = collective.op;
+    kernel.outputs = {part.output};
+    const std::size_t bytes = part.output.bytes();
+    const BufferPtr room =
+        part.stream->device().allocate(bytes * static_cast<std::size_t>(size()), *part.stream);
+    for (int rank = 0; rank < size(); ++rank) {
+      const BufferView received{room, bytes * static_cast<std::size_t>(rank), part.output.count,
+                                part.output.dtype};
+      kernel.inputs.push_back(received);
+      const BufferView sent = collective.slice(part.input, rank);
+      if (!is_here(rank)) transfers.push_back({own, rank, sent, {}});
+      const BufferView from_here =
+          is_here(rank)
+              ? collective.slice(
+                    collective.parts[static_cast<std::size_t>(rank - first_rank())].input, own)
+              : BufferView{};
+      transfers.push_back({rank, own, from_here, received});
+    }
+  }
+  do_exchange({.kind = CollectiveKind::kExchange,
+               .parts = collective.parts,
+               .transfers = transfers,
+               .ranks = collective.ranks,
+               .first = collective.first});
+  for (std::size_t member = 0; member < kernels.size(); ++member) {
+    if (kernels[member].outputs.front().count == 0) continue;
+    collective.parts[member].stream->launch(std::move(kernels[member]));
+  }
+}
 
 std::vector<BufferPtr> Clique::buffers_of(std::span<const CollectivePart> parts) {
   std::vector<BufferPtr> buffers;

@@ -62,6 +62,9 @@ class Clique : public Communicator {
                                          std::size_t index) const {
     return parts.subspan(index * devices_.size(), devices_.size());
   }
+  /// A reduce-scatter with any operator: each rank receives its slices, which a kernel reduces in
+  /// the order of ranks. Each device has memory for its slices of all ranks.
+  void reduce_received(const Collective& collective);
   /// The memory of `parts`.
   static std::vector<BufferPtr> buffers_of(std::span<const CollectivePart> parts);
   /// The memory of `transfers` in this process.

@@ -123,6 +123,8 @@ void HybridClique::do_all_gather(const Collective& collective) {
 
 // A temporary of each leader has the sums of its group, then its slices of the whole sum.
 void HybridClique::do_reduce_scatter(const Collective& collective) {
+  const bool adds = collective.op == ReduceOp::kSum || collective.op == ReduceOp::kMean;
+  if (!adds) return reduce_received(collective);
   const WideParts wide(collective);
   const DType dtype = collective.parts[0].input.dtype;
   NcclClique::require_addable(wide.dtype());

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace belfry::cuda {
 namespace {
@@ -144,6 +145,26 @@ void require_memory_source(const Options& options, const std::vector<int>& gpus)
   }
 }
 
+std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& devices) {
+  if (shared.options.launches_block && devices.size() > 1) {
+    throw UnsupportedError(ErrorCode::kUnsupported,
+                           "CUDA_LAUNCH_BLOCKING=1 with several GPUs in one process",
+                           "the first GPU's kernel would wait for ever for the second's, which is "
+                           "launched after it: unset it, or use one GPU");
+  }
+  std::vector<int> gpus;
+  gpus.reserve(devices.size());
+  for (const Device* device : devices) gpus.push_back(device->gpu());
+  return gpus;
+}
+
+// The program's communicators are of all devices of the backend, in order.
+bool are_all(const SharedState& shared, const std::vector<Device*>& devices) {
+  if (devices.size() != shared.options.communicators.size()) return false;
+  int next = 0;
+  return std::ranges::all_of(devices, [&](const Device* one) { return one->index() == next++; });
+}
+
 }  // namespace
 
 void require_fitting(const Options& options, const std::vector<int>& gpus) {
@@ -164,6 +185,29 @@ NcclRanks ranks_of(const std::vector<ncclComm_t>& communicators) {
   BELFRY_NCCL_TRY(ncclCommCount(communicators.front(), &ranks.size));
   BELFRY_NCCL_TRY(ncclCommUserRank(communicators.front(), &ranks.first));
   return ranks;
+}
+
+NcclCommunicators communicators_of(const SharedState& shared, const std::vector<Device*>& devices,
+                                   const std::optional<NcclSpan>& span) {
+  std::vector<int> gpus = gpus_of(shared, devices);
+  const Options& options = shared.options;
+  if (are_all(shared, devices)) {
+    const NcclRanks ranks = ranks_of(options.communicators);
+    const int size = span ? span->size : static_cast<int>(devices.size());
+    const int first = span ? span->first : 0;
+    if (ranks.size == size && ranks.first == first) {
+      return NcclCommunicators(std::move(gpus), options.deadline, span, options.communicators);
+    }
+    if (span) {
+      throw InvalidArgumentError(
+          ErrorCode::kInvalidArgument,
+          "the program's first communicator is rank " + std::to_string(ranks.first) + " of " +
+              std::to_string(ranks.size) + ", where the device is rank " + std::to_string(first) +
+              " of " + std::to_string(size),
+          "give ranks in the order of the processes of the group, and of their devices");
+    }
+  }
+  return NcclCommunicators(std::move(gpus), options.deadline, span);
 }
 
 }  // namespace belfry::cuda

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "belfry/cuda/options.h"
+#include "device.h"
+#include "nccl_communicators.h"
+#include "shared_state.h"
 
 #include <nccl.h>
 
+#include <optional>
 #include <vector>
 
 namespace belfry::cuda {
@@ -31,5 +35,12 @@ inline bool has_programs_memory(const Options& options) {
 
 /// The ranks of communicators that have passed the check.
 NcclRanks ranks_of(const std::vector<ncclComm_t>& communicators);
+
+/// Communicators for `devices`: those of the program, if the program has communicators of these
+/// devices and processes; else new ones.
+/// Throws: InvalidArgumentError (kInvalidArgument) for ranks in another order than the processes;
+/// UnsupportedError if launches block; DeviceError.
+NcclCommunicators communicators_of(const SharedState& shared, const std::vector<Device*>& devices,
+                                   const std::optional<NcclSpan>& span);
 
 }  // namespace belfry::cuda

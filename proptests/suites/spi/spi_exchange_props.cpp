@@ -136,6 +136,43 @@ TEST_F(SpiExchanges, ReduceScatterGivesEachRankItsSum) {
   });
 }
 
+// The largest and the smallest of numbers that one rank has, and products of small numbers.
+TEST_F(SpiExchanges, ReduceScatterTakesEveryOperator) {
+  testing::asserts("SEM-268");
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    Ranks ranks(static_cast<int>(bits.below(kMostDevices)) + 1, schedule);
+    const std::size_t size = ranks.parts.size();
+    const Split split(size, bits);
+    constexpr ReduceOp kOperators[] = {ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd};
+    const ReduceOp op = kOperators[bits.below(3)];
+    std::vector<float> expected(split.all);
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      HostArray input(DType::kFloat32, split.all);
+      for (std::size_t i = 0; i < split.all; ++i) {
+        const auto number = static_cast<float>(bits.below(7)) - 3;  // 3^6 is exact.
+        std::memcpy(input.bytes.data() + 4 * i, &number, 4);
+        const float before = rank == 0 ? number : expected[i];
+        if (op == ReduceOp::kMax) expected[i] = before > number ? before : number;
+        if (op == ReduceOp::kMin) expected[i] = before < number ? before : number;
+        if (op == ReduceOp::kProd) expected[i] = rank == 0 ? number : before * number;
+      }
+      CollectivePart& part = ranks.part(rank);
+      part.input = upload(ranks.device(rank), input);
+      part.output = allocate(ranks.device(rank), DType::kFloat32, split.counts[rank]);
+    }
+    ranks.run({.kind = CollectiveKind::kReduceScatter, .op = op, .counts = split.told});
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      const HostArray found = download(ranks.part(rank).output);
+      for (std::size_t i = 0; i < split.counts[rank]; ++i) {
+        float number = 0;
+        std::memcpy(&number, found.bytes.data() + 4 * i, 4);
+        RC_ASSERT(number == expected[split.begins[rank] + i]);
+      }
+    }
+  });
+}
+
 // The bits of an all-reduce, in every order that a communicator declares; data without rounding
 // where the order is not named.
 TEST_F(SpiExchanges, ReduceScatterHasTheBitsOfAllReduce) {
