@@ -15,11 +15,6 @@ namespace {
 
 std::int64_t count_of(const AnyTensor& part) { return part.shape().count(); }
 
-bool have_equal_counts(std::span<const AnyTensor> parts) {
-  return std::ranges::all_of(
-      parts, [&](const AnyTensor& part) { return count_of(part) == count_of(parts.front()); });
-}
-
 // Copies of all parts on the device of `place`, one after another in a vector.
 AnyTensor gathered_by_copies(std::span<const AnyTensor> parts, Placement place) {
   std::vector<AnyTensor> here;
@@ -49,7 +44,7 @@ std::vector<AnyTensor> StrategyReductions::all_gather(std::span<const AnyTensor>
     tables.push_back(AnyTensor::allocate(own.front().dtype(), Shape{total}, place));
   }
   if (total > 0) {
-    const bool is_collective = (is_of_group || present.is_all()) && have_equal_counts(own);
+    const bool is_collective = is_of_group || present.is_all();
     ReplicaDevices& devices = joined_by(present);
     if (is_collective && devices.communicator() != nullptr) {
       gather_natively(devices, own, tables);
@@ -64,6 +59,7 @@ void StrategyReductions::gather_natively(ReplicaDevices& devices, std::span<cons
                                          std::span<const AnyTensor> tables) {
   std::vector<CollectivePart> collective;
   collective.reserve(parts.size());
+  std::vector<std::size_t> counts;
   std::vector<std::shared_ptr<StreamPoint>> ends;
   for (int replica = 0; replica < devices.size(); ++replica) {
     Device& device = devices.device(replica);
@@ -72,9 +68,11 @@ void StrategyReductions::gather_natively(ReplicaDevices& devices, std::span<cons
     order_read(device.communication_stream(), parts[place].view());
     collective.push_back(
         {parts[place].view(), tables[place].view(), &device.communication_stream()});
+    counts.push_back(parts[place].view().count);
     ends.push_back(std::make_shared<StreamPoint>(device));
   }
-  devices.communicator()->run({.kind = CollectiveKind::kAllGather, .parts = collective});
+  devices.communicator()->run(
+      {.kind = CollectiveKind::kAllGather, .parts = collective, .counts = counts});
   for (std::size_t place = 0; place < collective.size(); ++place) {
     ends[place]->set(*collective[place].stream);
     leave_write(collective[place].output, ends[place]);
