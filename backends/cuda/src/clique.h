@@ -62,8 +62,8 @@ class Clique : public Communicator {
                                          std::size_t index) const {
     return parts.subspan(index * devices_.size(), devices_.size());
   }
-  /// A reduce-scatter with any operator: each rank receives its slices, which a kernel reduces in
-  /// the order of ranks. Each device has memory for its slices of all ranks.
+  /// A reduce-scatter with any operator: each rank receives the slices for the rank, and a kernel
+  /// reduces the slices in the order of ranks. Each device has memory for the slices.
   void reduce_received(const Collective& collective);
   /// The memory of `parts`.
   static std::vector<BufferPtr> buffers_of(std::span<const CollectivePart> parts);

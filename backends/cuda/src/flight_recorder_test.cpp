@@ -102,7 +102,7 @@ TEST_F(CudaFlights, TellMergesAndCollectives) {
   EXPECT_EQ(machine.reports(), std::vector<std::string>{});
 }
 
-// Rank 0 sends its float to rank 1. Two floats of each rank become one on each rank.
+// Rank 0 sends a float to rank 1. Two floats of each rank become one on each rank.
 TEST_F(CudaFlights, TellExchangesAndReduceScatters) {
   const sim::SimulatedDriver machine({.gpus = 2});
   FlightRecorder recorder{prefix};

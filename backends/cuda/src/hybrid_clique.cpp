@@ -121,7 +121,7 @@ void HybridClique::do_all_gather(const Collective& collective) {
   }
 }
 
-// A temporary of each leader has the sums of its group, then its slices of the whole sum.
+// A temporary of each leader has the sums of the group, then slices of the whole sum.
 void HybridClique::do_reduce_scatter(const Collective& collective) {
   const bool adds = collective.op == ReduceOp::kSum || collective.op == ReduceOp::kMean;
   if (!adds) return reduce_received(collective);
@@ -168,7 +168,7 @@ bool HybridClique::crosses_gpus(const Transfer& one) const {
          leader_of_[static_cast<std::size_t>(one.to)];
 }
 
-// A leader's calls are in the order of the ranks: in all processes those of two leaders agree.
+// The calls of a leader are in the order of the ranks: the calls of two leaders fit together.
 void HybridClique::exchange_between_gpus(const Collective& collective) {
   std::multimap<std::pair<int, int>, Transfer> by_ranks;
   for (const Transfer& one : collective.transfers) {

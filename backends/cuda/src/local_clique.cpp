@@ -63,7 +63,7 @@ void LocalClique::do_all_gather(const Collective& collective) {
   });
 }
 
-// In place, a slice is read for no output but its own.
+// In place, a slice is read for the output of the same rank alone.
 void LocalClique::do_reduce_scatter(const Collective& collective) {
   const auto parts = collective.parts;
   lead(0, parts, [&](Stream& leading) {

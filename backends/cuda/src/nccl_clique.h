@@ -36,8 +36,8 @@ class NcclClique final : public Clique {
 
   /// Part of a collective of a larger clique, which has checked the parts and counts the call.
   void sum_for(std::span<const CollectivePart> parts) { do_all_reduce(ReduceOp::kSum, parts); }
-  /// Rank r of the larger clique has slice r of the inputs: its sum is written to the same place in
-  /// the output of the rank `owners[r]`. Inputs are as long as outputs.
+  /// Rank r of the larger clique has slice r of the inputs: the sum is written to slice r of the
+  /// output of the rank `owners[r]`. Inputs are as long as outputs.
   void sum_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
                       std::span<const int> owners);
   void exchange_for(Collective exchange) {

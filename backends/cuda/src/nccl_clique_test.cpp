@@ -172,8 +172,8 @@ TEST(NcclClique, NeverAddsPartsOfDifferentCalls) {
   }
 }
 
-// Two ranks with 1 and 2 send their floats to each other. Then rank 0 gets 1 + 2 as the only slice,
-// by a reduction to it, because the slices are of several sizes.
+// Two ranks with 1 and 2 send the floats to each other. Then rank 0 gets 1 + 2 as the only slice,
+// by a reduction to rank 0, because the slices are of several sizes.
 TEST(NcclClique, CountsExchangesAndReduceScatters) {
   const sim::SimulatedDriver machine({.gpus = 2, .polls = 0});
   Backend backend;

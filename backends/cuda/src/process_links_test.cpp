@@ -147,17 +147,17 @@ TEST(ProcessLinks, GatherInTheOrderOfRanks) {
   }
 }
 
-// Memory on the stream of a member, with these elements.
+// Memory on the stream of a member, with elements.
 BufferView numbers(Backend& backend, std::size_t member, const std::vector<float>& contents) {
-  Device& device = backend.device(static_cast<int>(member));
-  Stream& stream = device.communication_stream();
+  belfry::Device& device = backend.device(static_cast<int>(member));
+  belfry::Stream& stream = device.communication_stream();
   const BufferView view =
       view_of(device.allocate(contents.size() * sizeof(float), stream), DType::kFloat32);
   stream.write(view, contents.data());
   return view;
 }
 
-std::vector<float> contents_of(const BufferView& view, Stream& stream) {
+std::vector<float> contents_of(const BufferView& view, belfry::Stream& stream) {
   std::vector<float> contents(view.count);
   stream.read(contents.data(), view);
   return contents;

@@ -18,8 +18,7 @@ class WideParts {
   /// Order: enqueues the widening on each part's stream. Throws: DeviceError; before anything is
   /// enqueued where memory is used up.
   explicit WideParts(std::span<const CollectivePart> parts) : WideParts({.parts = parts}) {}
-  /// The same for a collective of any kind of reduction; the output of a reduce-scatter is then a
-  /// slice of the temporary.
+  /// For all-reduces, and for reduce-scatters: an output is a slice of the temporary.
   explicit WideParts(const Collective& collective);
   WideParts(const WideParts&) = delete;
   WideParts& operator=(const WideParts&) = delete;

@@ -56,7 +56,7 @@ struct Reductions {
 };
 
 // A reduction for each of the command's writes, over the slice of each read that belongs to the
-// write. In place, a slice is read for no write but its own.
+// write. In place, a slice is read for the write of the same rank alone.
 struct Slices {
   void operator()(const engine::Command& own) const {
     KernelCall call;

@@ -79,7 +79,7 @@ void all_gather(const Collective& collective) {
   }
 }
 
-// In place, a slice is read for no output but its own.
+// In place, a slice is read for the output of the same rank alone.
 void reduce_scatter(const Collective& collective) {
   require_values(collective.parts);
   spread_failure(collective.parts);
