@@ -73,64 +73,136 @@ Row first_row(int id, std::uint64_t seed) {
   return values_of<float>({Pattern::kSmallIntegers, seed}, id, 3);
 }
 
-Row sum_of(const Ids& members, const Rows& rows) {
-  Row sum(rows[at(members.front())].size(), 0);
-  for (const int id : members) {
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += rows[at(id)][i];
-  }
-  return sum;
-}
-
 // Keeps numbers small: all sums are exact.
 Row wrapped(Row row) {
   for (float& x : row) x = static_cast<float>(static_cast<int>(x) % 1000);
   return row;
 }
 
-// A round of a replica in a group. The four kinds take turns, and groups begin with different
-// kinds.
-Row round_of(const GroupContext& group, int round, Row row) {
-  switch ((round + group.group()) % 4) {
-    case 0:
+// The verbs of groups. The salt is drawn; rounds and groups begin with different verbs.
+enum class Kind {
+  kSum,
+  kTensorSum,
+  kGather,
+  kMerge,
+  kBroadcast,
+  kPermute,
+  kAllToAll,
+  kReduceScatter,
+  kGatherTo,
+  kScatterFrom
+};
+constexpr int kKinds = 10;
+
+Kind kind_of(int salt, int round, int group) {
+  return static_cast<Kind>((salt + round + group) % kKinds);
+}
+
+// Numbers for a member: the first number of the row and the index of the member, and the rest.
+std::vector<Row> parts_for(int members, const Row& row) {
+  std::vector<Row> parts;
+  for (int i = 0; i < members; ++i)
+    parts.push_back({row[0] + static_cast<float>(i), row[1], row[2]});
+  return parts;
+}
+
+// A round of a replica in a group.
+Row round_of(const GroupContext& group, Kind kind, Row row) {
+  const int last = group.size() - 1;
+  switch (kind) {
+    case Kind::kSum:
       return wrapped(group.all_reduce(ReduceOp::kSum, std::move(row)));
-    case 1:
+    case Kind::kTensorSum:
       return wrapped(group.all_reduce(ReduceOp::kSum, tensor_of(row)).to_host());
-    case 2: {
+    case Kind::kGather: {
       // Rows of the members in ascending order: the last member's row is at the end.
       const Row all = group.all_gather(tensor_of(row)).to_host();
       return {all[all.size() - 3], all[0], static_cast<float>(all.size())};
     }
-    default:
+    case Kind::kMerge:
       return group.merge_call(
           [](CrossReplicaContext&, const PerReplica<Row>& rows) {
             // Each member gets the row of the member before.
-            detail::ReplicaArray<Row> shifted(rows.present().count());
-            for (int i = 0; i < rows.present().count(); ++i) {
-              shifted.emplace_back(*(rows.begin() + (i == 0 ? rows.present().count() : i) - 1));
+            const int count = rows.present().count();
+            detail::ReplicaArray<Row> shifted(count);
+            for (int i = 0; i < count; ++i) {
+              shifted.emplace_back(*(rows.begin() + (i == 0 ? count : i) - 1));
             }
             return PerReplica<Row>(std::move(shifted), rows.present());
           },
           std::move(row));
+    case Kind::kBroadcast:
+      return group.broadcast(std::move(row), last);
+    case Kind::kPermute: {
+      // From the last member to the first.
+      const auto got = group.permute(tensor_of(row), {{last, 0}});
+      RC_ASSERT(got.has_value() == (group.index() == 0));
+      return got ? got->to_host() : row;
+    }
+    case Kind::kAllToAll: {
+      const std::vector<Row> got = group.all_to_all(parts_for(group.size(), row));
+      return wrapped(
+          {got.front()[0] + got.back()[0], got.back()[1], static_cast<float>(got.size())});
+    }
+    case Kind::kReduceScatter: {
+      Row numbers;
+      for (const Row& part : parts_for(group.size(), row)) numbers.push_back(part[0]);
+      const Tensor<float> own = group.reduce_scatter(ReduceOp::kSum, tensor_of(numbers), Axis(0));
+      return wrapped({own.to_host()[0], row[1], row[2]});
+    }
+    case Kind::kGatherTo: {
+      const auto all = group.gather_to(row, last);
+      RC_ASSERT(all.has_value() == (group.index() == last));
+      return all ? Row{(*all)[0], all->back(), static_cast<float>(all->size())} : row;
+    }
+    case Kind::kScatterFrom:
+      return wrapped(group.scatter_from(parts_for(group.size(), row), last));
   }
+  return row;
 }
 
-// The same for all members.
-void round_of_all(const Ids& members, std::size_t group, int round, Rows& rows) {
-  const Rows before = rows;
+// The row of the member with this index after a round, from the rows of the members.
+Row after_round(Kind kind, const Rows& rows, std::size_t index) {
+  const float members = static_cast<float>(rows.size());
+  const float number = static_cast<float>(index);
+  const Row& own = rows[index];
+  const Row& first = rows.front();
+  const Row& last = rows.back();
+  Row result(3, 0);
+  switch (kind) {
+    case Kind::kSum:
+    case Kind::kTensorSum:
+      for (const Row& row : rows) {
+        for (std::size_t i = 0; i < 3; ++i) result[i] += row[i];
+      }
+      return wrapped(result);
+    case Kind::kGather:
+      return {last[0], first[0], 3 * members};
+    case Kind::kMerge:
+      return rows[(index + rows.size() - 1) % rows.size()];
+    case Kind::kBroadcast:
+      return last;
+    case Kind::kPermute:
+      return index == 0 ? last : own;
+    case Kind::kAllToAll:
+      return wrapped({first[0] + number + last[0] + number, last[1], members});
+    case Kind::kReduceScatter:
+      for (const Row& row : rows) result[0] += row[0] + number;
+      return wrapped({result[0], own[1], own[2]});
+    case Kind::kGatherTo:
+      return index + 1 == rows.size() ? Row{first[0], last[2], 3 * members} : own;
+    case Kind::kScatterFrom:
+      return wrapped({last[0] + number, last[1], last[2]});
+  }
+  return result;
+}
+
+// A round of all members.
+void round_of_all(const Ids& members, Kind kind, Rows& rows) {
+  Rows before;
+  for (const int id : members) before.push_back(rows[at(id)]);
   for (std::size_t i = 0; i < members.size(); ++i) {
-    Row& own = rows[at(members[i])];
-    switch ((round + static_cast<int>(group)) % 4) {
-      case 0:
-      case 1:
-        own = wrapped(sum_of(members, before));
-        break;
-      case 2:
-        own = {before[at(members.back())][0], before[at(members.front())][0],
-               3 * static_cast<float>(members.size())};
-        break;
-      default:
-        own = before[at(members[(i + members.size() - 1) % members.size()])];
-    }
+    rows[at(members[i])] = after_round(kind, before, i);
   }
 }
 
@@ -141,6 +213,7 @@ TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
   holds([this](std::uint16_t seed) {
     const auto request = *backend_request(9);
     const Partition drawn = drawn_partition(request.devices);
+    const int salt = *rc::gen::inRange(0, kKinds);
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
     const ReplicaGroups groups = strategy.groups(drawn.groups);
@@ -154,7 +227,8 @@ TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
         RC_ASSERT(members[at(group.index())] == id);
         RC_ASSERT(group.size() == static_cast<int>(members.size()));
         for (int round = 0; round < drawn.rounds[*own]; ++round) {
-          row = round_of(group, round, std::move(row));
+          const Kind kind = kind_of(salt, round, group.group());
+          row = round_of(group, kind, std::move(row));
         }
       }
       meet_with_a_tensor(replica);
@@ -164,7 +238,8 @@ TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
     for (int id = 0; id < drawn.replicas; ++id) wanted.push_back(first_row(id, seed));
     for (std::size_t group = 0; group < drawn.groups.size(); ++group) {
       for (int round = 0; round < drawn.rounds[group]; ++round) {
-        round_of_all(drawn.members(group), group, round, wanted);
+        const Kind kind = kind_of(salt, round, static_cast<int>(group));
+        round_of_all(drawn.members(group), kind, wanted);
       }
     }
     for (int id = 0; id < drawn.replicas; ++id) RC_ASSERT(got[id] == wanted[at(id)]);
@@ -293,6 +368,7 @@ TEST_F(Meshes, MeetAlongTheirAxes) {
     const int replicas = request.devices;
     const std::vector<MeshAxis> axes = drawn_axes(replicas);
     const int count = static_cast<int>(axes.size());
+    const int salt = *rc::gen::inRange(0, kKinds);
     // Axis `count` stands for all replicas.
     const auto steps = *rc::gen::container<Ids>(rc::gen::inRange(0, count + 1));
     Bench bench(*this, request);
@@ -308,7 +384,8 @@ TEST_F(Meshes, MeetAlongTheirAxes) {
         if (step == count) {
           row = wrapped(replica.all_reduce(ReduceOp::kSum, tensor_of(row)).to_host());
         } else {
-          row = round_of(replica.along(mesh, axes[at(step)].name), step, std::move(row));
+          const auto line = replica.along(mesh, axes[at(step)].name);
+          row = round_of(line, kind_of(salt, step, line.group()), std::move(row));
         }
       }
       meet_with_a_tensor(replica);
@@ -320,13 +397,13 @@ TEST_F(Meshes, MeetAlongTheirAxes) {
     std::iota(everybody.begin(), everybody.end(), 0);
     for (const int step : steps) {
       if (step == count) {
-        rows = Rows(rows.size(), wrapped(sum_of(everybody, rows)));
+        round_of_all(everybody, Kind::kSum, rows);
         continue;
       }
-      std::size_t number = 0;  // Of the line: lines are numbered by their lowest replicas.
+      int number = 0;  // Of the line: lines are numbered by their lowest replicas.
       for (int id = 0; id < replicas; ++id) {
         const Ids line = line_of(id, at(step), axes, replicas);
-        if (line.front() == id) round_of_all(line, number++, step, rows);
+        if (line.front() == id) round_of_all(line, kind_of(salt, step, number++), rows);
       }
     }
     for (int id = 0; id < replicas; ++id) RC_ASSERT(got[id] == rows[at(id)]);
