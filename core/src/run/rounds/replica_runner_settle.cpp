@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,11 +25,9 @@ bool has_arrived(const ReplicaState& replica) { return replica.status == Status:
 class GroupScope {
  public:
   GroupScope(StrategyCore& core, CurrentContext& context, const Participants& members)
-      : core_(core),
-        context_(context),
-        alone_(core.size()),
-        outer_(core.reductions().enter_group(&members)),
-        outer_acting_(core.set_acting(&alone_)) {
+      : core_(core), context_(context), outer_acting_(&core.members()) {
+    if (!core.members().is_alone()) core.set_acting(&alone_.emplace(core.size()));
+    outer_ = core.reductions().enter_group(&members);
     context.group = &members;
   }
   GroupScope(const GroupScope&) = delete;
@@ -42,8 +41,8 @@ class GroupScope {
  private:
   StrategyCore& core_;
   CurrentContext& context_;
-  RoundMembers alone_;
-  const Participants* outer_;
+  std::optional<RoundMembers> alone_;
+  const Participants* outer_ = nullptr;
   RoundMembers* outer_acting_;
 };
 
