@@ -27,6 +27,18 @@ using Rows = std::vector<Row>;  // By replica.
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
+// A number from begin to end - 1. All numbers are as likely in small cases as in large ones.
+int drawn_in(int begin, int end) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(begin, end));
+}
+
+// A backend of at least `least` devices, and at most 9.
+BackendRequest drawn_request(int least) {
+  BackendRequest request = *backend_request(9);
+  request.devices = drawn_in(least, 10);
+  return request;
+}
+
 // Groups of some replicas, each with a number of rounds.
 struct Partition {
   int replicas = 2;
@@ -53,17 +65,17 @@ Partition drawn_partition(int replicas) {
   Ids ids(at(replicas));
   std::iota(ids.begin(), ids.end(), 0);
   for (std::size_t i = ids.size() - 1; i > 0; --i) {
-    std::swap(ids[i], ids[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(i) + 1))]);
+    std::swap(ids[i], ids[static_cast<std::size_t>(drawn_in(0, static_cast<int>(i) + 1))]);
   }
-  drawn.groups.resize(at(*rc::gen::inRange(1, replicas + 1)));
+  drawn.groups.resize(at(drawn_in(1, replicas + 1)));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const bool is_first = i < drawn.groups.size();
-    const int group = is_first ? static_cast<int>(i)
-                               : *rc::gen::inRange(-1, static_cast<int>(drawn.groups.size()));
+    const int group =
+        is_first ? static_cast<int>(i) : drawn_in(-1, static_cast<int>(drawn.groups.size()));
     if (group >= 0) drawn.groups[at(group)].push_back(ids[i]);
   }
   for (std::size_t i = 0; i < drawn.groups.size(); ++i) {
-    drawn.rounds.push_back(*rc::gen::inRange(0, 4));
+    drawn.rounds.push_back(drawn_in(0, 4));
   }
   return drawn;
 }
@@ -211,9 +223,9 @@ class Groups : public Property {};
 TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
   testing::asserts("SEM-270", "SEM-272", "SEM-273");
   holds([this](std::uint16_t seed) {
-    const auto request = *backend_request(9);
+    const BackendRequest request = drawn_request(1);
     const Partition drawn = drawn_partition(request.devices);
-    const int salt = *rc::gen::inRange(0, kKinds);
+    const int salt = drawn_in(0, kKinds);
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
     const ReplicaGroups groups = strategy.groups(drawn.groups);
@@ -250,7 +262,7 @@ TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
 TEST_F(Groups, MergeInOneOrder) {
   testing::asserts("SEM-273");
   holds([this] {
-    const auto request = *backend_request(9);
+    const BackendRequest request = drawn_request(1);
     const Partition drawn = drawn_partition(request.devices);
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -284,17 +296,16 @@ TEST_F(Groups, MergeInOneOrder) {
 TEST_F(Groups, ThatMissAMemberAreReportedAlone) {
   testing::asserts("SEM-275");
   holds([this] {
-    auto request = *backend_request(9);
-    request.devices = std::max(request.devices, 2);
+    const BackendRequest request = drawn_request(2);
     Partition drawn = drawn_partition(request.devices);
     const auto is_large = [](const Ids& ids) { return ids.size() > 1; };
     if (std::ranges::none_of(drawn.groups, is_large)) drawn = {request.devices, {{0, 1}}, {1}};
     const auto large = std::ranges::find_if(drawn.groups, is_large);
     const auto broken = static_cast<std::size_t>(large - drawn.groups.begin());
     const Ids members = drawn.members(broken);
-    const int gone = members[at(*rc::gen::inRange(0, static_cast<int>(members.size())))];
-    drawn.rounds[broken] = *rc::gen::inRange(1, 4);
-    const int stays = *rc::gen::inRange(0, drawn.rounds[broken]);
+    const int gone = members[at(drawn_in(0, static_cast<int>(members.size())))];
+    drawn.rounds[broken] = drawn_in(1, 4);
+    const int stays = drawn_in(0, drawn.rounds[broken]);
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
     const ReplicaGroups groups = strategy.groups(drawn.groups);
@@ -329,7 +340,7 @@ std::vector<MeshAxis> drawn_axes(int replicas) {
     for (int size = 1; size <= left; ++size) {
       if (left % size == 0 && (size > 1 || axes.size() < 2)) factors.push_back(size);
     }
-    const int size = factors[at(*rc::gen::inRange(0, static_cast<int>(factors.size())))];
+    const int size = factors[at(drawn_in(0, static_cast<int>(factors.size())))];
     axes.push_back({"axis " + std::to_string(axes.size()), size});
     left /= size;
   }
@@ -364,11 +375,11 @@ class Meshes : public Property {};
 TEST_F(Meshes, MeetAlongTheirAxes) {
   testing::asserts("SEM-271", "SEM-273");
   holds([this](std::uint16_t seed) {
-    const auto request = *backend_request(9);
+    const BackendRequest request = drawn_request(1);
     const int replicas = request.devices;
     const std::vector<MeshAxis> axes = drawn_axes(replicas);
     const int count = static_cast<int>(axes.size());
-    const int salt = *rc::gen::inRange(0, kKinds);
+    const int salt = drawn_in(0, kKinds);
     // Axis `count` stands for all replicas.
     const auto steps = *rc::gen::container<Ids>(rc::gen::inRange(0, count + 1));
     Bench bench(*this, request);
