@@ -130,6 +130,55 @@ TEST(ShardedProcesses, ExchangeLargeArraysInPieces) {
              });
 }
 
+// A process without devices has no rows, and joins the exchanges; process 0 writes the file.
+TEST(ShardedProcesses, MayHaveNoDevices) {
+  testing::asserts("SEM-283");
+  const Layout layout{{7, 3}, 0};
+  const Integers elements = counted(layout.shape());
+  const TemporaryFolder folder;
+  on_cluster({2, 0, 1}, 7, layout, elements, false,
+             [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
+               EXPECT_EQ(strategy.read(table).to_host(), elements);
+               Checkpoint(strategy).add(table).save(folder / "file");
+             });
+  EXPECT_EQ(array_in(folder / "file", "table", layout.shape()), elements);
+  on_cluster({0, 3}, 7, layout, Integers(elements.size()), true,
+             [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
+               Checkpoint(strategy).add(table).restore(folder / "file");
+               EXPECT_EQ(strategy.read(table).to_host(), elements);
+             });
+}
+
+// A run to which a process listens makes, changes and saves no sharded variable.
+TEST(ShardedProcesses, RefuseRunsToWhichProcessesListen) {
+  testing::asserts("SEM-284");
+  const Layout layout{{7, 3}, 0};
+  const TemporaryFolder folder;
+  const std::vector<Body> uses{[](Strategy& strategy, const auto& table) {
+                                 strategy.cross_replica().update(
+                                     table, [](Tensor<std::int32_t>& part) { scale(part, 2); });
+                               },
+                               [](Strategy& strategy, const auto& table) { strategy.read(table); },
+                               [&](Strategy& strategy, const auto& table) {
+                                 Checkpoint(strategy).add(table).save(folder / "file");
+                               },
+                               [&](Strategy& strategy, const auto& table) {
+                                 Checkpoint(strategy).add(table).restore(folder / "file");
+                               }};
+  for (const Body& use : uses) {
+    std::vector<std::string> texts;
+    on_cluster({2, 0, 1}, 7, layout, counted(layout.shape()), false,
+               [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
+                 texts.push_back(text_of_error<Error>([&] {
+                   strategy.run([&](ReplicaContext& replica) {
+                     replica.merge_call([&](CrossReplicaContext&) { use(strategy, table); });
+                   });
+                 }));
+               });
+    EXPECT_THAT(texts, Each(HasSubstr("BF-080")));
+  }
+}
+
 TEST(ShardedProcesses, MakeOneVariable) {
   testing::asserts("SEM-284");
   for (int odd = 0; odd < 3; ++odd) {
