@@ -43,6 +43,16 @@ class Checkpoint {
   /// Without variables.
   explicit Checkpoint(Strategy& strategy) : strategy_(strategy) {}
 
+  /// Adds a sharded variable, saved as one array: on any other number of replicas and processes a
+  /// restore gives each replica its rows. Files are written and read in pieces, and no process
+  /// holds the whole (SEM-283).
+  /// Throws: as add of other variables.
+  template <class T>
+  Checkpoint& add(const ShardedVariable<T>& variable, CallSite site = CallSite::here()) {
+    detail::require_owner(strategy_.cross_replica().core(), variable.state(site).info, site);
+    insert(detail::sharded_array(variable, site), site);
+    return *this;
+  }
   /// Adds a variable.
   /// Throws:
   /// - InvalidArgumentError (kInvalidArgument): the checkpoint has a variable of the same name;
@@ -73,16 +83,6 @@ class Checkpoint {
                   CallSite site = CallSite::here()) {
     insert(detail::saved_position(strategy_.cross_replica().core(), name, data.position(), site),
            site);
-    return *this;
-  }
-  /// Adds a sharded variable, saved as one array: on any other number of replicas and processes a
-  /// restore gives each replica its rows. Files are written and read in pieces, and no process
-  /// holds the whole (SEM-283).
-  /// Throws: as above.
-  template <class T>
-  Checkpoint& add(const ShardedVariable<T>& variable, CallSite site = CallSite::here()) {
-    detail::require_owner(strategy_.cross_replica().core(), variable.state(site).info, site);
-    insert(detail::sharded_array(variable, site), site);
     return *this;
   }
 
