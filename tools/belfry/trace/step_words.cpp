@@ -66,8 +66,8 @@ std::string of_variable(const Trace& trace, const TraceStep& step, const TraceSt
     const auto known = trace.variables.find(step.variable);
     std::string text = "makes variable " + name;
     if (known != trace.variables.end() && !known->second.kind.empty()) {
-      text += fmt::format(", {} {}[{}]",
-                          known->second.kind == "mirrored" ? "mirrored" : "replica-local",
+      const std::string& kind = known->second.kind;
+      text += fmt::format(", {} {}[{}]", kind == "replica_local" ? "replica-local" : kind,
                           known->second.type, fmt::join(known->second.shape, ","));
     }
     return text + at(step) + (step.writes.empty() ? "" : ": " + to_string(step.writes));
