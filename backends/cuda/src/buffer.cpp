@@ -12,7 +12,9 @@ namespace belfry::cuda {
 HomeMemory::HomeMemory(std::shared_ptr<StreamHandle> home, std::size_t bytes)
     : home_(std::move(home)),
       bytes_(bytes),
-      address_(home_->device().allocate(bytes, home_->get())) {}
+      address_(home_->device().allocate(bytes, home_->get())) {
+  home_->enqueued();
+}
 
 HomeMemory::~HomeMemory() { home_->device().free(address_, bytes_, home_->get()); }
 

@@ -156,7 +156,8 @@ std::vector<BufferPtr> Clique::buffers_of(std::span<const CollectivePart> parts)
   std::vector<BufferPtr> buffers;
   for (const CollectivePart& part : parts) {
     if (part.input.buffer != nullptr) buffers.push_back(part.input.buffer);
-    if (part.output.buffer != nullptr) buffers.push_back(part.output.buffer);
+    const bool is_new = part.output.buffer != part.input.buffer;
+    if (part.output.buffer != nullptr && is_new) buffers.push_back(part.output.buffer);
   }
   return buffers;
 }

@@ -6,7 +6,6 @@
 #include "belfry/error.h"
 #include "buffer.h"
 #include "check.h"
-#include "current_gpu.h"
 #include "event.h"
 #include "memory_exchange.h"
 #include "ownership.h"
@@ -71,6 +70,7 @@ BufferPtr Device::adopt(ForeignMemory memory, belfry::Stream& stream) {
   const bool everywhere = require_usable(*state_, memory);
   if (memory.producer_stream) {
     order_after(*state_, mine.get(), stream_of_number(*memory.producer_stream));
+    mine.handle()->enqueued();
   }
   return std::make_shared<Buffer>(*this, mine.handle(), std::move(memory), everywhere);
 }
@@ -102,7 +102,6 @@ std::unique_ptr<belfry::Stream> Device::create_stream() {
 std::unique_ptr<belfry::Event> Device::create_event() { return std::make_unique<Event>(shared_); }
 
 void Device::check_health() {
-  const CurrentGpu current(gpu());
   for (const Stream* stream : {compute_.get(), communication_.get()}) {
     const cudaError_t code = cudaStreamQuery(stream->get());
     if (code == cudaErrorNotReady) {

@@ -108,9 +108,9 @@ void* DeviceState::allocate(std::size_t bytes, cudaStream_t stream) {
 }
 
 void* DeviceState::allocate_on_gpu(std::size_t bytes, cudaStream_t stream) {
-  const CurrentGpu current(gpu());
   const Options& options = shared_->options;
   if (options.allocator.allocate) {
+    const CurrentGpu current(gpu());
     void* const address = options.allocator.allocate(bytes, gpu(), stream);
     if (address != nullptr) return address;
     throw DeviceError(ErrorCode::kOutOfMemory,

@@ -15,27 +15,23 @@ namespace belfry::cuda {
 /// may be the first to report the failure.
 bool has_happened(cudaEvent_t event);
 
-/// A CUDA event without timing, taken at the first record: CUDA ties an event to a GPU, and an
-/// event of belfry may be recorded on any GPU.
+/// The stored event of the latest record: CUDA ties an event to a GPU, and an event of belfry may
+/// be recorded on any GPU.
 class Event final : public belfry::Event {
  public:
   explicit Event(std::shared_ptr<SharedState> shared) : shared_(std::move(shared)) {}
-  ~Event() override;
 
   void synchronize() override;
   bool query() override;
 
   const SharedState& shared() const { return *shared_; }
-  void record(const std::shared_ptr<DeviceState>& device, cudaStream_t stream);
+  void record(StreamHandle& stream) { event_ = stream.record(); }
   /// Null before the first record.
-  cudaEvent_t get() const { return event_; }
+  cudaEvent_t get() const { return event_ == nullptr ? nullptr : event_->get(); }
 
  private:
-  void give_back() noexcept;
-
   std::shared_ptr<SharedState> shared_;  // with the Backend
-  std::shared_ptr<DeviceState> device_;  // of the latest record; with the Device
-  cudaEvent_t event_ = nullptr;
+  StoredEventPtr event_;                 // of the latest record; with other events of one point
 };
 
 }  // namespace belfry::cuda

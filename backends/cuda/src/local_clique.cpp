@@ -123,6 +123,7 @@ void LocalClique::lead(Stream& leading, std::span<const CollectivePart> members,
   begin(leading, members);
   try {
     work(leading);
+    hold.close();
   } catch (...) {
     // A part of the work may be enqueued and use the memory of all members. To let their streams
     // wait would need calls that may fail too: the host waits.
@@ -130,7 +131,6 @@ void LocalClique::lead(Stream& leading, std::span<const CollectivePart> members,
     throw;
   }
   end(leading, members);
-  hold.close();
   Counters::add(shared().counters.local_collectives);
 }
 
@@ -155,7 +155,6 @@ void LocalClique::copy(const BufferView& to, const BufferView& from, Stream& str
   void* destination = address(to);
   const void* source = address(from);
   if (from.bytes() == 0 || destination == source) return;
-  const CurrentGpu current(stream.state().gpu());
   BELFRY_CUDA_TRY(
       cudaMemcpyAsync(destination, source, from.bytes(), cudaMemcpyDeviceToDevice, stream.get()));
   shared().counters.copy.call(from.bytes());

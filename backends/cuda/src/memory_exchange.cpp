@@ -44,7 +44,6 @@ bool can_use(const DeviceState& device, const cudaPointerAttributes& attributes)
 
 bool require_usable(const DeviceState& device, const ForeignMemory& memory) {
   if (memory.bytes == 0) return true;
-  const CurrentGpu current(device.gpu());
   bool everywhere = true;
   for (const std::size_t byte : {std::size_t{0}, memory.bytes - 1}) {
     const auto attributes = attributes_of(static_cast<const std::byte*>(memory.address) + byte);
@@ -67,7 +66,7 @@ cudaStream_t stream_of_number(std::int64_t number) {
 }
 
 void order_after(DeviceState& device, cudaStream_t later, cudaStream_t earlier) {
-  const CurrentGpu current(device.gpu());
+  const CurrentGpu current(device.gpu());  // For the default streams.
   cudaEvent_t event = device.take_event();
   try {
     BELFRY_CUDA_TRY(cudaEventRecord(event, earlier));

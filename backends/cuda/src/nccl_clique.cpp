@@ -308,11 +308,10 @@ void NcclClique::grouped(const char* what, Counters::Verb& verb, std::vector<Cal
     NcclGroup group;
     given = true;
     calls();
-    group.close();
-    if (communicators_.wait(what)) Counters::add(verb.host_waits);
+    if (group.close() && communicators_.wait(what)) Counters::add(verb.host_waits);
     for (std::size_t i = 0; i < callers.size(); ++i) {
-      mark_end(callers[i].member, *callers[i].stream);
       holds[i].close();
+      mark_end(callers[i].member, *callers[i].stream);
     }
   } catch (...) {
     if (given) stop_recording();

@@ -4,6 +4,8 @@
 
 #include "check.h"
 
+#include <nccl.h>
+
 namespace belfry::cuda {
 
 /// Brackets NCCL calls: a single thread can make the calls of several GPUs. An exception closes the
@@ -17,10 +19,13 @@ class NcclGroup {
     if (open_) ignore_failure(ncclGroupEnd());
   }
 
-  /// Hands the calls made since the start to NCCL. Throws: DeviceError.
-  void close() {
+  /// Hands the calls made since the start to NCCL. Returns whether the calls are still in progress.
+  /// Throws: DeviceError.
+  bool close() {
     open_ = false;
-    BELFRY_NCCL_TRY(ncclGroupEnd());
+    const ncclResult_t code = ncclGroupEnd();
+    check_call(code, "ncclGroupEnd()", {__FILE__, __LINE__});
+    return code == ncclInProgress;
   }
 
  private:

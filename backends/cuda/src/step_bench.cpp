@@ -228,14 +228,23 @@ struct Rig {
   ByBelfry belfry;
 };
 
-// The calls of the third step: the first two find memory.
+// The calls of a step whose work ends before the next step, without the calls that wait for the
+// work. The first steps find memory and events.
 template <class Step>
 double calls_of(Rig& rig, const Step& step) {
-  step();
-  step();
-  const std::uint64_t before = rig.calls.calls;
-  step();
-  return static_cast<double>(rig.calls.calls - before);
+  constexpr int kSteps = 16;
+  std::uint64_t calls = 0;
+  for (int i = 0; i < 2 * kSteps; ++i) {
+    const std::uint64_t before = rig.calls.calls;
+    step();
+    if (i >= kSteps) calls += rig.calls.calls - before;
+    for (int g = 0; g < kGpus; ++g) {
+      require(cudaSetDevice(g));
+      require(cudaDeviceSynchronize());
+    }
+    require(cudaSetDevice(0));
+  }
+  return static_cast<double>(calls) / kSteps;
 }
 
 void count_work(benchmark::State& state, Rig& rig, const std::string& way,

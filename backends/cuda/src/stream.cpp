@@ -26,6 +26,9 @@ namespace {
 // A limit for a host that never waits and would collect buffers without end.
 constexpr std::size_t kMaxInFlight = 256;
 constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+// With no more in flight nobody asks for the end of the work.
+constexpr std::size_t kFewInFlight = 8;
+constexpr std::size_t kFewBytesInFlight = std::size_t{1} << 20;
 
 void require_equal_bytes(const BufferView& to, const BufferView& from) {
   if (to.bytes() == from.bytes()) return;
@@ -53,9 +56,6 @@ Stream::~Stream() {
   }
   if (in_flight_.empty() && objects_.empty()) return;
   handle_->finish();
-  for (InFlight& work : in_flight_) {
-    if (work.done != nullptr) state_->give_event(work.done);
-  }
 }
 
 void Stream::tell(std::string_view name) {
@@ -75,6 +75,7 @@ void Stream::launch(Kernel kernel) {
     }
   }
   if (kernel.user != nullptr) {
+    handle_->show_to_program();
     kernel.user =
         launched_kernel(std::move(kernel.user), state_->shared().kernel_failures, objects_);
   }
@@ -96,7 +97,6 @@ void Stream::copy(BufferView to, BufferView from) {
   const void* source = address_of(state_->shared(), from);
   Hold hold(*this, {to.buffer, from.buffer});
   if (to.bytes() > 0 && destination != source) {
-    const CurrentGpu current(state_->gpu());
     if (to_device.is_host() || from_device.is_host()) {
       BELFRY_CUDA_TRY(cudaMemcpyAsync(destination, source, to.bytes(), cudaMemcpyDefault, get()));
     } else if (to_device.gpu() == from_device.gpu()) {
@@ -116,7 +116,6 @@ void Stream::write(BufferView to, const void* from) {
   tell("write");
   Hold hold(*this, {to.buffer});
   if (to.bytes() > 0) {
-    const CurrentGpu current(state_->gpu());
     const bool on_host = own(state_->shared(), to).state().is_host();
     state_->staging().write(destination, from, to.bytes(), get(),
                             on_host ? cudaMemcpyDefault : cudaMemcpyHostToDevice);
@@ -131,7 +130,6 @@ void Stream::read(void* to, BufferView from) {
   await_peers();  // A copy to pageable memory waits for the stream itself.
   Hold hold(*this, {from.buffer});
   if (from.bytes() > 0) {
-    const CurrentGpu current(state_->gpu());
     const bool on_host = own(state_->shared(), from).state().is_host();
     const cudaMemcpyKind kind = on_host ? cudaMemcpyDefault : cudaMemcpyDeviceToHost;
     const cudaError_t code = cudaMemcpyAsync(to, source, from.bytes(), kind, get());
@@ -145,23 +143,18 @@ void Stream::read(void* to, BufferView from) {
   if (trace != nullptr) trace->read(from, to);
 }
 
-void Stream::record(belfry::Event& event) {
-  Event& mine = own(state_->shared(), event);
-  const CurrentGpu current(state_->gpu());
-  mine.record(state_, get());
-}
+void Stream::record(belfry::Event& event) { own(state_->shared(), event).record(*handle_); }
 
 void Stream::wait(belfry::Event& event) {
   const Event& mine = own(state_->shared(), event);
   if (mine.get() == nullptr) return;
-  const CurrentGpu current(state_->gpu());
   BELFRY_CUDA_TRY(cudaStreamWaitEvent(get(), mine.get(), 0));
+  handle_->enqueued();
   Counters::add(state_->shared().counters.event_waits);
 }
 
 void Stream::await_peers() {
   const auto is_done = [this] {
-    const CurrentGpu current(state_->gpu());
     const cudaError_t code = cudaStreamQuery(get());
     if (code == cudaErrorNotReady) {
       ignore_failure(code);
@@ -188,57 +181,57 @@ void Stream::finish(Counters::Verb& verb) {
   {
     const std::lock_guard lock(mutex_);
     earlier.swap(in_flight_);
+    bytes_in_flight_ = 0;
   }
   const cudaError_t code = cudaStreamSynchronize(get());
   if (code != cudaSuccess) {
     const std::lock_guard lock(mutex_);
+    for (const InFlight& work : earlier) bytes_in_flight_ += work.bytes;
     in_flight_.splice(in_flight_.begin(), earlier);
   }
   check_wait(*state_->shared().kernel_failures, code, "cudaStreamSynchronize(stream)",
              {__FILE__, __LINE__});
-  for (InFlight& work : earlier) {
-    if (work.done != nullptr) state_->give_event(work.done);
-  }
+  earlier.clear();
   state_->shared().ended_in_bodies.let_go();
 }
 
 Stream::Hold::Hold(Stream& stream, std::vector<BufferPtr> buffers) : stream_(stream) {
   std::vector<std::shared_ptr<const void>> kept;
-  kept.reserve(buffers.size());
+  std::size_t bytes = 0;
   for (const BufferPtr& buffer : buffers) {
     if (stream.needs_no_hold(buffer)) continue;
+    if (kept.empty()) kept.reserve(buffers.size());
     kept.push_back(static_cast<const Buffer&>(*buffer).kept());
+    // The program waits for the end of an owner of its own.
+    bytes += buffer->is_foreign() ? kFewBytesInFlight : buffer->bytes();
   }
   if (kept.empty()) return;
-  work_.push_back({nullptr, std::move(kept)});
-  event_ = stream.state_->take_event();
+  event_ = std::make_shared<const StoredEvent>(stream.state_);
+  work_.push_back({nullptr, std::move(kept), bytes});
 }
 
 // Work enqueued before the exception cannot be told from work that was not enqueued.
 Stream::Hold::~Hold() {
-  if (work_.empty()) return;
-  stream_.state_->give_event(event_);
-  const std::lock_guard lock(stream_.mutex_);
-  stream_.in_flight_.splice(stream_.in_flight_.end(), work_);
+  if (!closed_) stream_.handle_->enqueued();
+  if (!work_.empty()) stream_.put_in_flight(work_);
 }
 
 void Stream::Hold::close() {
+  closed_ = true;
+  stream_.handle_->enqueued();
   if (!work_.empty()) {
-    {
-      const CurrentGpu current(stream_.state_->gpu());
-      BELFRY_CUDA_TRY(cudaEventRecord(event_, stream_.get()));
-    }
-    work_.front().done = event_;
-    const std::lock_guard lock(stream_.mutex_);
-    stream_.in_flight_.splice(stream_.in_flight_.end(), work_);
+    work_.front().done = stream_.handle_->record(std::move(event_));
+    stream_.put_in_flight(work_);
   }
   stream_.let_go_of_finished();
 }
 
-void Stream::Hold::let_go() noexcept {
-  if (work_.empty()) return;
-  stream_.state_->give_event(event_);
-  work_.clear();
+void Stream::Hold::let_go() noexcept { work_.clear(); }
+
+void Stream::put_in_flight(std::list<InFlight>& work) noexcept {
+  const std::lock_guard lock(mutex_);
+  bytes_in_flight_ += work.front().bytes;
+  in_flight_.splice(in_flight_.end(), work);
 }
 
 // Memory of the host, and memory with an owner, are not freed in the order of a stream: all work
@@ -251,7 +244,7 @@ bool Stream::needs_no_hold(const BufferPtr& buffer) const {
 
 void Stream::let_go_of_finished() {
   // Buffers end outside the lock: freeing calls CUDA.
-  const std::list<InFlight> finished = take_finished(kMaxInFlight);
+  const std::list<InFlight> finished = take_finished(kMaxInFlight, false);
   state_->shared().ended_in_bodies.let_go();
 }
 
@@ -260,27 +253,42 @@ void Stream::let_go_of_finished(SharedState& shared) {
   std::list<InFlight> finished;
   const std::lock_guard lock(shared.streams_mutex);
   for (Stream* stream : shared.streams) {
-    finished.splice(finished.end(), stream->take_finished(kAnyNumber));
+    finished.splice(finished.end(), stream->take_finished(kAnyNumber, true));
   }
 }
 
+// Less work than this is asked for nothing: a question is a call of the driver for each collective.
+bool Stream::has_much_in_flight() const {
+  return in_flight_.size() > kFewInFlight || bytes_in_flight_ >= kFewBytesInFlight;
+}
+
 // Waits where more than `most` are in flight.
-std::list<Stream::InFlight> Stream::take_finished(std::size_t most) {
+std::list<Stream::InFlight> Stream::take_finished(std::size_t most, bool all) {
   std::list<InFlight> finished;
   const std::lock_guard lock(mutex_);
-  while (true) {
-    const auto marked =
-        std::ranges::find_if(in_flight_, [](const InFlight& work) { return work.done != nullptr; });
-    if (marked == in_flight_.end()) break;
+  const auto marked_from = [this](std::list<InFlight>::iterator begin) {
+    return std::find_if(begin, in_flight_.end(),
+                        [](const InFlight& work) { return work.done != nullptr; });
+  };
+  while (all || has_much_in_flight()) {
+    const auto first = marked_from(in_flight_.begin());
+    if (first == in_flight_.end()) break;
     if (in_flight_.size() > most) {
-      const auto is_done = [&] { return has_happened(marked->done); };
+      const auto is_done = [&] { return has_happened(first->done->get()); };
       cuda::await_peers(state_->shared(), is_done);
       Counters::add(state_->shared().counters.synchronize.host_waits);
-      BELFRY_CUDA_TRY(cudaEventSynchronize(marked->done));
+      BELFRY_CUDA_TRY(cudaEventSynchronize(first->done->get()));
     }
-    if (!has_happened(marked->done)) break;
-    state_->give_event(marked->done);
-    finished.splice(finished.end(), in_flight_, in_flight_.begin(), std::next(marked));
+    // A single question about the first half.
+    const auto half = static_cast<std::ptrdiff_t>((in_flight_.size() - 1) / 2);
+    auto last = all ? first : marked_from(std::next(in_flight_.begin(), half));
+    if (last == in_flight_.end() || last == first || !has_happened(last->done->get())) {
+      last = first;
+      if (!has_happened(first->done->get())) break;
+    }
+    const auto end = std::next(last);
+    for (auto work = in_flight_.begin(); work != end; ++work) bytes_in_flight_ -= work->bytes;
+    finished.splice(finished.end(), in_flight_, in_flight_.begin(), end);
   }
   return finished;
 }

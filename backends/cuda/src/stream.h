@@ -8,6 +8,7 @@
 #include "stream_objects.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -46,14 +47,16 @@ class Stream final : public belfry::Stream {
 
  private:
   struct InFlight {
-    cudaEvent_t done;                               // null: the event of later work marks the end
+    StoredEventPtr done;                            // null: the event of later work marks the end
     std::vector<std::shared_ptr<const void>> kept;  // memory, and owners of the program's memory
+    std::size_t bytes;                              // of `kept`
   };
 
  public:
   /// Keeps the memory of buffers until the work that a stream gets during the life of the Hold is
   /// done. A Hold is made before the work is enqueued, and keeps the memory if an exception
-  /// follows. Holds of a stream do not nest. Memory at home on the stream is freed in stream order,
+  /// follows. All work goes through a Hold: later records are new points. Holds of a stream do not
+  /// nest. Memory at home on the stream is freed in stream order,
   /// and released at once. Of memory of the program's own the Hold keeps the owner. The Hold keeps
   /// no reference to a buffer.
   class Hold {
@@ -71,22 +74,26 @@ class Stream final : public belfry::Stream {
 
    private:
     Stream& stream_;
-    cudaEvent_t event_ = nullptr;
+    StoredEventPtr event_;
+    bool closed_ = false;
     std::list<InFlight> work_;  // At most 1 element: moved to the stream without a failure.
   };
 
  private:
+  void put_in_flight(std::list<InFlight>& work) noexcept;
   void await_peers();
   void finish(Counters::Verb& verb);
   bool needs_no_hold(const BufferPtr& buffer) const;
   void let_go_of_finished();
-  std::list<InFlight> take_finished(std::size_t most);
+  bool has_much_in_flight() const;
+  std::list<InFlight> take_finished(std::size_t most, bool all);
 
   Device& device_;
   std::shared_ptr<DeviceState> state_;    // with the Device and its buffers
   std::shared_ptr<StreamHandle> handle_;  // with buffers allocated here
-  std::mutex mutex_;                      // for in_flight_
+  std::mutex mutex_;                      // for both below
   std::list<InFlight> in_flight_;
+  std::size_t bytes_in_flight_ = 0;
   StreamObjects objects_;  // End before the CUDA stream.
   int ordinal_;
   std::atomic<std::uint64_t> told_ = 0;  // Work.

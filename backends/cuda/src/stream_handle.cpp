@@ -6,6 +6,8 @@
 #include "check.h"
 #include "current_gpu.h"
 
+#include <utility>
+
 namespace belfry::cuda {
 
 StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, Priority priority)
@@ -19,7 +21,7 @@ StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, Priority priorit
 }
 
 StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, cudaStream_t programs)
-    : device_(std::move(device)), stream_(programs), is_programs_(true) {}
+    : device_(std::move(device)), stream_(programs), is_programs_(true), is_shown_(true) {}
 
 // CUDA itself would finish enqueued work. But the pool is destroyed next, and a driver (580.159)
 // has crashed in its own thread after the end of streams and their pool with unfinished work.
@@ -27,6 +29,21 @@ StreamHandle::~StreamHandle() {
   finish();
   device_->shared().ended_in_bodies.let_go();
   if (!is_programs_) ignore_failure(cudaStreamDestroy(stream_));
+}
+
+StoredEventPtr StreamHandle::record(StoredEventPtr spare) {
+  const std::uint64_t enqueued = enqueued_.load(std::memory_order_acquire);
+  if (!is_shown_.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(mutex_);
+    if (latest_ != nullptr && enqueued_at_latest_ == enqueued) return latest_;
+  }
+  if (spare == nullptr) spare = std::make_shared<const StoredEvent>(device_);
+  BELFRY_CUDA_TRY(cudaEventRecord(spare->get(), stream_));
+  Counters::add(device_->shared().counters.event_records);
+  const std::lock_guard lock(mutex_);
+  latest_ = spare;
+  enqueued_at_latest_ = enqueued;
+  return spare;
 }
 
 // The first result may be the error of an earlier call, returned without a wait. If the second
