@@ -35,15 +35,14 @@ void RaceBook::work(const engine::CommandQueue& queue, const Touched& touched, c
   const std::lock_guard lock(mutex_);
   push(queue, {.frees = touched.frees,
                .host = host_,
-               .footprints = footprints_of(touched),
+               .touches = touches_of(touched),
                .origin = origin_of(by, &queue)});
 }
 
 void RaceBook::host_work(const Touched& touched, const Caller& by) {
   const std::lock_guard lock(mutex_);
-  const Item item{.frees = touched.frees,
-                  .footprints = footprints_of(touched),
-                  .origin = origin_of(by, nullptr)};
+  const Item item{
+      .frees = touched.frees, .touches = touches_of(touched), .origin = origin_of(by, nullptr)};
   touch(item, {.kind = Access::Kind::kHost, .lane = 0, .number = ++host_steps_}, host_);
   host_.add(0, host_steps_);
   forget_freed();
@@ -65,7 +64,7 @@ void RaceBook::join(const engine::CommandQueue& queue, const MeetingPtr& meeting
   const std::lock_guard lock(mutex_);
   push(queue, {.kind = Item::Kind::kPart,
                .host = host_,
-               .footprints = footprints_of(touched),
+               .touches = touches_of(touched),
                .origin = origin_of(by, &named),
                .meeting = meeting});
 }
@@ -165,29 +164,35 @@ const RaceBook::Origin* RaceBook::origin_of(const Caller& by, const engine::Comm
 }
 
 // Makes missing histories: the text of a history needs the allocation.
-std::vector<Footprint> RaceBook::footprints_of(const Touched& touched) {
-  std::vector<Footprint> footprints;
-  footprints.reserve(touched.reads.size() + touched.writes.size());
-  const auto add = [&](const engine::Access& access, AccessMode mode) {
+std::vector<RaceBook::Touch> RaceBook::touches_of(const Touched& touched) {
+  std::vector<Touch> touches;
+  touches.reserve(touched.reads.size() + touched.writes.size());
+  Memory* latest = nullptr;  // Operands often have neighbours in one memory.
+  const auto add = [&](const engine::Access& access, bool writes) {
     const std::uint64_t resource = access.allocation->resource();
-    const auto [place, fresh] = memories_.try_emplace(resource);
-    if (fresh) place->second.text = access.allocation->describe();
-    footprints.push_back({resource, access.range.begin, access.range.end, mode});
+    if (latest == nullptr || latest->resource != resource) {
+      const auto [place, fresh] = memories_.try_emplace(resource);
+      latest = &place->second;
+      latest->resource = resource;
+      if (fresh) latest->text = access.allocation->describe();
+    }
+    touches.push_back({latest, access.range.begin, access.range.end, writes});
   };
-  for (const engine::Access& access : touched.reads) add(access, AccessMode::kRead);
-  for (const engine::Access& access : touched.writes) add(access, AccessMode::kWrite);
-  const auto add_pageable = [&](const HostBytes& bytes, AccessMode mode) {
+  for (const engine::Access& access : touched.reads) add(access, false);
+  for (const engine::Access& access : touched.writes) add(access, true);
+  const auto add_pageable = [&](const HostBytes& bytes, bool writes) {
     if (bytes.count == 0) return;
     Memory& memory = memories_[kPageable];
+    memory.resource = kPageable;
     memory.text = "pageable memory of the host";
     memory.is_pageable = true;
     memory.history.forget(host_);
     const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(bytes.begin);
-    footprints.push_back({kPageable, begin, begin + bytes.count, mode});
+    touches.push_back({&memory, begin, begin + bytes.count, writes});
   };
-  add_pageable(touched.host_read, AccessMode::kRead);
-  add_pageable(touched.host_written, AccessMode::kWrite);
-  return footprints;
+  add_pageable(touched.host_read, false);
+  add_pageable(touched.host_written, true);
+  return touches;
 }
 
 OrderPointPtr RaceBook::make_point() {
@@ -281,15 +286,15 @@ bool RaceBook::meet(std::int32_t number, Stream& stream, std::vector<std::int32_
 
 void RaceBook::touch(const Item& item, Access access, const Clock& before) {
   access.origin = item.origin;
-  for (const Footprint& footprint : item.footprints) {
-    Memory& memory = memories_[footprint.resource];
-    access.writes = footprint.mode == AccessMode::kWrite;
-    access.begin = footprint.begin;
-    access.end = footprint.end;
+  for (const Touch& one : item.touches) {
+    Memory& memory = *one.memory;
+    access.writes = one.writes;
+    access.begin = one.begin;
+    access.end = one.end;
     memory.history.add(access, before, [&](const Access& first, const Access& second) {
       report(memory, first, second);
     });
-    if (item.frees) freed_.push_back(footprint.resource);
+    if (item.frees) freed_.push_back(memory.resource);
   }
 }
 

@@ -99,17 +99,30 @@ class RaceBook {
   using Clock = sim::races::Clock;
   using Lane = sim::races::Lane;
 
+  struct Memory {
+    std::uint64_t resource = 0;
+    std::string text{};
+    bool is_pageable = false;
+    sim::races::AccessHistory history{};
+  };
   struct Origin : sim::races::AccessOrigin {
     std::string call;  // The function with its stream.
   };
   using OriginKey = std::tuple<std::string, std::int32_t, int, std::string, int>;
+  // Bytes of a memory that is kept while items are not passed.
+  struct Touch {
+    Memory* memory = nullptr;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    bool writes = false;
+  };
   struct Item {
     enum class Kind : std::uint8_t { kWork, kRecord, kWait, kPart };
     Kind kind = Kind::kWork;
     bool arrived = false;  // Of kPart: at the head, and counted.
     bool frees = false;
     Clock host{};  // Everything before the submission.
-    std::vector<Footprint> footprints{};
+    std::vector<Touch> touches{};
     const Origin* origin = nullptr;
     OrderPointPtr point{};
     MeetingPtr meeting{};
@@ -122,11 +135,6 @@ class RaceBook {
     Clock clock{};             // Up to the last passed item.
     std::deque<Item> items{};  // Not yet passed.
   };
-  struct Memory {
-    std::string text;
-    bool is_pageable = false;
-    sim::races::AccessHistory history;
-  };
   // The lane of an ended stream. The next owner comes after the former.
   struct FreeLane {
     Lane lane = 0;
@@ -136,7 +144,7 @@ class RaceBook {
 
   Stream& stream_of(const engine::CommandQueue& queue);
   const Origin* origin_of(const Caller& by, const engine::CommandQueue* stream);
-  std::vector<Footprint> footprints_of(const Touched& touched);
+  std::vector<Touch> touches_of(const Touched& touched);
   OrderPointPtr make_point();
   void push(const engine::CommandQueue& queue, Item item);
   void advance(std::int32_t first);

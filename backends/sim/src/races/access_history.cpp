@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 namespace belfry::sim::races {
 namespace {
-
-bool overlap(const BufferAccess& a, const BufferAccess& b) {
-  return a.begin < b.end && b.begin < a.end;
-}
 
 // Whether `earlier` comes before `later` in every schedule. A step of a host agent also comes
 // before all later phases.
@@ -19,8 +16,6 @@ bool precedes(const BufferAccess& earlier, const BufferAccess& later, const Cloc
   if (before.at(earlier.lane) >= earlier.number) return true;
   return earlier.kind != BufferAccess::Kind::kItem && earlier.phase < later.phase;
 }
-
-auto key(const BufferAccess& read) { return std::tuple(read.lane, read.begin, read.end); }
 
 // Pairs of host accesses are a matter of the watch of host memory.
 bool are_of_hosts(const BufferAccess& a, const BufferAccess& b) {
@@ -31,50 +26,43 @@ bool replaces(const BufferAccess& later, const BufferAccess& earlier) {
   return later.writes && later.begin <= earlier.begin && earlier.end <= later.end;
 }
 
+using Entry = RangedAccesses::Entry;
+
+// Compares with the earlier accesses to the same bytes, forgets those before a write of their
+// bytes, and returns the accesses in conflict.
+std::vector<Entry> conflicts_with(RangedAccesses& earlier, const BufferAccess& access,
+                                  const Clock& before) {
+  std::vector<Entry> conflicts;
+  earlier.visit_overlapping(access, [&](const Entry& one) {
+    if (precedes(one.access, access, before)) return replaces(access, one.access);
+    if (!are_of_hosts(one.access, access)) conflicts.push_back(one);
+    return false;
+  });
+  return conflicts;
+}
+
 }  // namespace
 
 void AccessHistory::add(const BufferAccess& access, const Clock& before, const Report& report) {
   if (access.begin == access.end) return;
-  compare_with_writes(access, before, report);
-  if (access.writes) compare_with_reads(access, before, report);
-  if (access.writes) {
-    writes_.push_back(access);
-  } else {
-    const auto at = std::ranges::lower_bound(reads_, key(access), {}, key);
-    if (at != reads_.end() && key(*at) == key(access)) {
-      *at = access;
-    } else {
-      reads_.insert(at, access);
-    }
-  }
+  std::vector<Entry> conflicts = conflicts_with(writes_, access, before);
+  std::ranges::sort(conflicts, {}, &Entry::age);
+  for (const Entry& one : conflicts) report(one.access, access);
+  if (!access.writes) return reads_.put(access, true);
+  conflicts = conflicts_with(reads_, access, before);
+  std::ranges::sort(conflicts, {}, [](const Entry& one) {
+    return std::tuple(one.access.lane, one.access.begin, one.access.end);
+  });
+  for (const Entry& one : conflicts) report(one.access, access);
+  writes_.put(access, false);
 }
 
 void AccessHistory::forget(const Clock& known) {
   const auto is_known = [&](const BufferAccess& access) {
     return known.at(access.lane) >= access.number;
   };
-  std::erase_if(writes_, is_known);
-  std::erase_if(reads_, is_known);
-}
-
-void AccessHistory::compare_with_writes(const BufferAccess& access, const Clock& before,
-                                        const Report& report) {
-  std::erase_if(writes_, [&](const BufferAccess& earlier) {
-    if (!overlap(earlier, access)) return false;
-    if (precedes(earlier, access, before)) return replaces(access, earlier);
-    if (!are_of_hosts(earlier, access)) report(earlier, access);
-    return false;
-  });
-}
-
-void AccessHistory::compare_with_reads(const BufferAccess& access, const Clock& before,
-                                       const Report& report) {
-  std::erase_if(reads_, [&](const BufferAccess& earlier) {
-    if (!overlap(earlier, access)) return false;
-    if (precedes(earlier, access, before)) return replaces(access, earlier);
-    if (!are_of_hosts(earlier, access)) report(earlier, access);
-    return false;
-  });
+  writes_.remove_if(is_known);
+  reads_.remove_if(is_known);
 }
 
 }  // namespace belfry::sim::races
