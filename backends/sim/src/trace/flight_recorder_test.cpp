@@ -188,6 +188,28 @@ TEST_F(FlightRecorders, CanBeWrittenByAReplica) {
   EXPECT_TRUE(file(1)["entries"].empty());
 }
 
+// A run within the merge has a later entry, which ends first.
+TEST_F(FlightRecorders, TellOfTheOpenMerge) {
+  FlightRecorder recorder{prefix};
+  Backend backend = two_replicas(recorder);
+  MirroredStrategy strategy{backend};
+  const auto write_inside = [&](CrossReplicaContext& cross) {
+    recorder.write();
+    EXPECT_THAT(all_of(file(0), "state"), ElementsAre("completed", "started"));
+    cross.run([&](ReplicaContext& replica) { replica.merge_call(first, 1.0); });
+    recorder.write();
+    EXPECT_THAT(all_of(file(0), "state"), ElementsAre("completed", "started", "completed"));
+  };
+  strategy.run([&](ReplicaContext& replica) {
+    replica.merge_call(first, 1.0);
+    replica.merge_call(write_inside);
+    replica.merge_call(first, 1.0);
+  });
+  recorder.write();
+  EXPECT_THAT(all_of(file(1), "state"),
+              ElementsAre("completed", "completed", "completed", "completed"));
+}
+
 TEST_F(FlightRecorders, NumberStrategiesApart) {
   FlightRecorder recorder{prefix};
   Backend backend = two_replicas(recorder);

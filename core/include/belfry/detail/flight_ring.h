@@ -117,6 +117,13 @@ class FlightRing {
       return begin_shared(group, verb, site);
     return put(group, verb, site);
   }
+  /// Whether `share` has been called.
+  bool is_shared() const { return is_shared_; }
+  /// The same without `share`, and with the state that the operation has unless `update` of a
+  /// source tells another.
+  FlightTicket begin_done(FlightGroup& group, const char* verb, const CallSite& site) noexcept {
+    return put(group, verb, site, FlightState::kCompleted);
+  }
   void set_values(const FlightTicket& ticket, const FlightValues& values) noexcept;
   void set_state(const FlightTicket& ticket, FlightState state) noexcept {
     if (is_shared_) [[unlikely]]
@@ -149,16 +156,16 @@ class FlightRing {
   void write_if_possible(const char* reason, const ErrorReport* error = nullptr) noexcept;
 
  private:
-  FlightTicket put(FlightGroup& group, const char* verb, CallSite site) noexcept {
+  FlightTicket put(FlightGroup& group, const char* verb, const CallSite& site,
+                   FlightState state = FlightState::kScheduled) noexcept {
     FlightEntry& entry = *next_;
     next_ = &entry == last_ ? entries_.data() : &entry + 1;
     ++begun_;
     entry.group = &group;
     entry.number = ++group.begun;
     entry.verb = verb;
-    entry.site.file = site.file;
-    entry.site.line = site.line;
-    entry.state = FlightState::kScheduled;
+    entry.site = site;
+    entry.state = state;
     entry.has_values = false;
     return {&entry, &group, entry.number};
   }

@@ -21,7 +21,8 @@ class RunFlight final : public FlightSource {
         core_(core),
         states_(states),
         requests_(requests),
-        has_others_(!core.members().is_alone()) {
+        has_others_(!core.members().is_alone()),
+        is_plain_(!has_others_ && !ring_.is_shared()) {
     ring_.add(*this);
   }
   RunFlight(const RunFlight&) = delete;
@@ -41,12 +42,23 @@ class RunFlight final : public FlightSource {
   void start(const MergeRequest& first, const char* verb, const Participants& present) noexcept {
     if (first.group != nullptr) [[unlikely]] {
       begin_in_group(first, verb, present);
+    } else if (is_plain_) [[likely]] {
+      open_ = ring_.begin_done(group_, verb, first.site).entry;
+      ticket_.number = open_->number;
+      ++begun_;
+      if (first.type->kind != MergeKind::kMergeCall) [[unlikely]]
+        ring_.set_values(open(), values_of(first));
+      return;
     } else if (!has_others_) {
       begin(first, verb);
     }
     ring_.set_state(ticket_, FlightState::kStarted);
   }
-  void complete() noexcept { ring_.set_state(ticket_, FlightState::kCompleted); }
+  void complete() noexcept {
+    const bool is_complete = is_plain_ && open_ != nullptr;
+    open_ = nullptr;
+    if (!is_complete) ring_.set_state(ticket_, FlightState::kCompleted);
+  }
   /// The run fails for the first time.
   void fail(const ErrorReport& report) noexcept {
     const bool is_late = report.code == ErrorCode::kDeadline;
@@ -55,11 +67,18 @@ class RunFlight final : public FlightSource {
 
   void show(std::vector<FlightRank>& ranks) const override;
   FlightGroup* group() const override { return &group_; }
+  void update() noexcept override {
+    if (!is_plain_ || open_ == nullptr) return;
+    is_plain_ = false;  // `complete` changes the state that is told now.
+    ticket_ = open();
+    ring_.set_state(ticket_, FlightState::kStarted);
+  }
 
  private:
   static FlightValues values_of(const MergeRequest& request);
   void begin_in_group(const MergeRequest& first, const char* verb,
                       const Participants& present) noexcept;
+  FlightTicket open() const { return {open_, &group_, ticket_.number}; }
 
   FlightRing& ring_;
   FlightGroup& group_;
@@ -67,6 +86,10 @@ class RunFlight final : public FlightSource {
   const ReplicaStates& states_;
   const std::vector<MergeRequest*>& requests_;
   const bool has_others_;
+  // No other thread or process looks on: entries are completed, and `update` tells of the open
+  // merge.
+  bool is_plain_;
+  FlightEntry* open_ = nullptr;  // Then: of the open merge, whose number `ticket_` has.
   FlightTicket ticket_{};
   std::uint32_t begun_ = 0;  // Merges of this run.
   bool in_groups_ = false;   // Whether a merge of a group has begun.
