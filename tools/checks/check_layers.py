@@ -35,7 +35,8 @@ THIRD_PARTIES = [
     (r"nlohmann/",
      r"core/src/words/json\.cpp|"
      r"backends/sim/src/(explore/verdict_(json|trace)|trace/trace|trace/flight_recorder)_test|"
-     r"backends/cuda/src/flight_recorder_test"),
+     r"backends/cuda/src/flight_recorder_test|proptests/include/belfry/testing/flight_files\.h|"
+     r"tools/belfry/hangs/cluster_hangs_test"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"mpi\.h", r"core/extras/mpi/|proptests/mpi/|tools/bench/"),

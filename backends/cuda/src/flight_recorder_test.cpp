@@ -7,6 +7,7 @@
 #include "belfry/belfry.h"
 #include "belfry/cuda/backend.h"
 #include "belfry/sim/driver.h"
+#include "belfry/testing/flight_files.h"
 #include "support_test.h"
 
 #include <gmock/gmock.h>
@@ -14,9 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <latch>
 #include <optional>
 #include <string>
@@ -35,37 +34,17 @@ using test::code_of;
 using test::first_ranks;
 using test::Members;
 
-// A folder of the test, and the files of recorders there.
-class CudaFlights : public ::testing::Test {
+class CudaFlights : public testing::FlightFiles {
  protected:
-  ~CudaFlights() override { std::filesystem::remove_all(folder); }
-
-  std::string path(int rank) const { return folder + "/run-rank" + std::to_string(rank) + ".json"; }
-  Json file(int rank) const { return Json::parse(std::ifstream(path(rank))); }
   // Lets other threads run until the file is there.
   void await_file(int rank) const {
     while (!std::filesystem::exists(path(rank))) std::this_thread::yield();
   }
-
-  std::string folder = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "flight-XXXXXX").string();
-    return std::string(::mkdtemp(name.data()));
-  }();
-  std::string prefix = folder + "/run-";
 };
 
 double first(CrossReplicaContext&, const PerReplica<double>& values) { return values[0]; }
 
 std::string line(int number) { return "flight_recorder_test.cpp:" + std::to_string(number); }
-
-// The entries of a group with the description.
-std::vector<Json> entries_of(const Json& file, const std::string& about) {
-  std::vector<Json> found;
-  for (const Json& entry : file["entries"]) {
-    if (entry["process_group"][1] == about) found.push_back(entry);
-  }
-  return found;
-}
 
 TEST_F(CudaFlights, TellMergesAndCollectives) {
   const sim::SimulatedDriver machine({.gpus = 2});
@@ -83,11 +62,11 @@ TEST_F(CudaFlights, TellMergesAndCollectives) {
   for (const int rank : {0, 1}) {
     const Json told = file(rank);
     EXPECT_EQ(told["belfry"]["rank"], rank);
-    const std::vector<Json> merges = entries_of(told, "strategy");
+    const std::vector<Json> merges = testing::flight_entries(told, "strategy");
     ASSERT_EQ(merges.size(), 1U);
     EXPECT_EQ(merges[0]["profiling_name"], "belfry:all_reduce");
     EXPECT_EQ(merges[0]["state"], "completed");
-    const std::vector<Json> collectives = entries_of(told, "communicator");
+    const std::vector<Json> collectives = testing::flight_entries(told, "communicator");
     ASSERT_EQ(collectives.size(), 1U);
     EXPECT_EQ(collectives[0]["profiling_name"], "nccl:all_reduce");
     EXPECT_EQ(collectives[0]["state"], "completed");
@@ -142,7 +121,7 @@ TEST_F(CudaFlights, NoteTheEndOfEachCollective) {
         {.kind = CollectiveKind::kAllReduce, .parts = members.parts, .op = ReduceOp::kMean});
   EXPECT_EQ(members.value(0), members.value(1));
   recorder.write();
-  const std::vector<Json> calls = entries_of(file(1), "communicator");
+  const std::vector<Json> calls = testing::flight_entries(file(1), "communicator");
   ASSERT_EQ(calls.size(), 100U);
   for (const Json& call : calls) EXPECT_EQ(call["state"], "completed");
   EXPECT_EQ(file(1)["pg_status"]["0"]["last_completed_collective"], "100");
@@ -187,7 +166,8 @@ TEST_F(CudaFlights, TellAMissingRankAtTheDeadlineOfWork) {
   threads.clear();
   const auto states = [&](int rank) {
     std::vector<std::string> found;
-    for (const Json& call : entries_of(file(rank), "communicator")) found.push_back(call["state"]);
+    for (const Json& call : testing::flight_entries(file(rank), "communicator"))
+      found.push_back(call["state"]);
     return found;
   };
   EXPECT_THAT(states(0), ElementsAre("completed", "scheduled"));
@@ -277,31 +257,6 @@ TEST_F(CudaFlights, LeaveRunsWithoutAWaitAlone) {
   });
 }
 
-// ThreadSanitizer delivers a signal at a blocking call, and replica 1 makes none.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define BELFRY_SIGNALS_COME_LATE
-#endif
-#endif
-#ifndef BELFRY_SIGNALS_COME_LATE
-// Replica 1 never goes on.
-TEST_F(CudaFlights, LeaveAReplicaBehindThatNeverGoesOn) {
-  const sim::SimulatedDriver machine({.gpus = 2});
-  FlightRecorder recorder{prefix};
-  Backend backend{
-      {.recorder = &recorder, .merge_deadline = milliseconds(50), .stop_signal = SIGUSR2}};
-  MirroredStrategy strategy{backend};
-  const auto run = [&] {
-    strategy.run([&](ReplicaContext& replica) {
-      while (replica.replica_id() == 1) std::this_thread::yield();
-      replica.merge_call(first, 2.0);
-    });
-  };
-  EXPECT_EQ(code_of(run), ErrorCode::kDeadline);
-  EXPECT_EQ(file(1)["belfry"]["host_state"], "running");
-}
-#endif
-
 TEST_F(CudaFlights, AreWrittenAtASignal) {
   const sim::SimulatedDriver machine({.gpus = 1});
   FlightRecorder recorder{prefix};
@@ -343,11 +298,10 @@ TEST_F(CudaFlights, PrintTheOptions) {
   EXPECT_EQ(to_string(Options{.merge_deadline = milliseconds(5),
                               .run_deadline = milliseconds(6),
                               .work_deadline = milliseconds(7),
-                              .write_signal = 10,
-                              .stop_signal = 12}),
+                              .write_signal = 10}),
             "{.merge_deadline = std::chrono::milliseconds{5}, .run_deadline = "
             "std::chrono::milliseconds{6}, .work_deadline = std::chrono::milliseconds{7}, "
-            ".write_signal = 10, .stop_signal = 12}");
+            ".write_signal = 10}");
 }
 
 }  // namespace

@@ -297,7 +297,8 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
     throw InvalidArgumentError(ErrorCode::kDuplicateDevice,
                                "device " + std::to_string(*twice) + " is named twice");
   }
-  return make_communicator(std::vector<int>(devices.begin(), devices.end()), state_->shared.engine);
+  return make_communicator(std::vector<int>(devices.begin(), devices.end()), state_->shared.engine,
+                           state_->flights);
 }
 
 Executor& Backend::executor() {

@@ -85,7 +85,8 @@ struct Slices {
 // there. Adds up in replica order.
 class SimCommunicator final : public Communicator {
  public:
-  SimCommunicator(std::vector<int> devices, std::shared_ptr<engine::Engine> engine);
+  SimCommunicator(std::vector<int> devices, std::shared_ptr<engine::Engine> engine,
+                  belfry::detail::FlightRing* flights);
 
   int size() const override { return static_cast<int>(devices_.size()); }
   std::span<const int> local_ranks() const override { return ranks_; }
@@ -107,17 +108,27 @@ class SimCommunicator final : public Communicator {
   void add(const Collective& collective, engine::Command& command) const;
   // Throws InvalidArgumentError unless the stream of each part is of the device of its rank.
   void require_own_streams(std::span<const CollectivePart> parts, std::string_view name) const;
-  void enqueue(std::span<const CollectivePart> parts, engine::Command command);
+  // `root`: of a broadcast.
+  void enqueue(std::span<const CollectivePart> parts, engine::Command command, int root = -1);
+  void record(const CollectivePart& first, engine::Command& command, int root);
 
   std::vector<int> devices_;
   std::vector<int> ranks_;
   // Shared with the backend, which a communicator may outlive unused.
   std::shared_ptr<engine::Engine> engine_;
+  belfry::detail::FlightRing* flights_;
+  belfry::detail::FlightGroup* flight_group_ = nullptr;  // Null without a recorder.
 };
 
-SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engine::Engine> engine)
-    : devices_(std::move(devices)), ranks_(devices_.size()), engine_(std::move(engine)) {
+SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engine::Engine> engine,
+                                 belfry::detail::FlightRing* flights)
+    : devices_(std::move(devices)),
+      ranks_(devices_.size()),
+      engine_(std::move(engine)),
+      flights_(flights) {
   std::iota(ranks_.begin(), ranks_.end(), 0);
+  if (flights_ == nullptr) return;
+  flight_group_ = &flights_->add({.about = "communicator", .carrier = "sim", .own = devices_});
 }
 
 void SimCommunicator::run(const Collective& given) {
@@ -171,7 +182,11 @@ void SimCommunicator::broadcast(const Collective& collective) {
       std::memmove(address_of(output), address_of(input), bytes_of(input));
     }
   };
+<<<<<<< HEAD
   enqueue(collective.parts, std::move(command));
+=======
+  enqueue(parts, std::move(command), root);
+>>>>>>> 8d99f740 (sim: record the hosts of a cluster, and the collectives of devices)
 }
 
 void SimCommunicator::all_gather(const Collective& collective) {
@@ -266,7 +281,24 @@ void SimCommunicator::require_own_streams(std::span<const CollectivePart> parts,
   }
 }
 
-void SimCommunicator::enqueue(std::span<const CollectivePart> parts, engine::Command command) {
+// The states of the operations are those of the streams: a log or a schedule sees no difference.
+void SimCommunicator::record(const CollectivePart& first, engine::Command& command, int root) {
+  const BufferView& view = root >= 0 ? first.output : first.input;
+  const belfry::detail::FlightTicket ticket =
+      flights_->begin(*flight_group_, command.name.data(), belfry::detail::submitting_site());
+  flights_->set_values(ticket, {.op = command.op,
+                                .dtype = view.dtype,
+                                .count = view.count,
+                                .tensors = command.writes.size() / devices_.size(),
+                                .root = root});
+  command.done = [flights = flights_, ticket] {
+    flights->set_state(ticket, belfry::detail::FlightState::kCompleted);
+  };
+}
+
+void SimCommunicator::enqueue(std::span<const CollectivePart> parts, engine::Command command,
+                              int root) {
+  if (flight_group_ != nullptr) record(parts.front(), command, root);
   std::vector<engine::CommandQueue*> queues;
   queues.reserve(parts.size());
   for (const CollectivePart& part : parts) {
@@ -278,8 +310,9 @@ void SimCommunicator::enqueue(std::span<const CollectivePart> parts, engine::Com
 }  // namespace
 
 std::unique_ptr<Communicator> make_communicator(std::vector<int> devices,
-                                                std::shared_ptr<engine::Engine> engine) {
-  return std::make_unique<SimCommunicator>(std::move(devices), std::move(engine));
+                                                std::shared_ptr<engine::Engine> engine,
+                                                belfry::detail::FlightRing* flights) {
+  return std::make_unique<SimCommunicator>(std::move(devices), std::move(engine), flights);
 }
 
 }  // namespace belfry::sim

@@ -62,6 +62,7 @@ void FlightRing::share(std::int64_t (*clock)(), std::int64_t deadline_ms) {
 FlightGroup& FlightRing::add(FlightGroup group) {
   const std::lock_guard lock(mutex_);
   const bool is_joint = group.size > 0;
+  if (!is_joint) group.own = ranks_of(group.own);
   group.name =
       is_joint ? "c" + std::to_string(joint_communicators_++) : std::to_string(groups_.size());
   return groups_.emplace_back(std::move(group));
@@ -79,9 +80,22 @@ FlightGroup& FlightRing::part(const FlightGroup& whole, const std::string& part,
   return add({.about = about, .carrier = whole.carrier, .own = std::move(own)});
 }
 
+// In a process alone the rank of a device is its number.
+std::vector<int> FlightRing::ranks_of(const std::vector<int>& devices) const {
+  if (ranks_.empty()) return devices;
+  std::vector<int> ranks;
+  for (const int device : devices) {
+    const auto rank = ranks_.find(device);
+    ranks.push_back(rank == ranks_.end() ? -1 : rank->second);
+  }
+  return ranks;
+}
+
 // All processes make the groups of several processes in one order.
-void FlightRing::join(FlightGroup& group, int process, const std::vector<int>& first) {
+void FlightRing::join(FlightGroup& group, const std::vector<int>& devices, int process,
+                      const std::vector<int>& first) {
   const std::lock_guard lock(mutex_);
+  const bool is_first = ranks_.empty();
   group.name = std::to_string(joint_++);
   group.process = process;
   group.processes = static_cast<int>(first.size()) - 1;
@@ -89,6 +103,17 @@ void FlightRing::join(FlightGroup& group, int process, const std::vector<int>& f
   const auto own = first.begin() + process;
   group.own.resize(static_cast<std::size_t>(own[1] - own[0]));
   std::iota(group.own.begin(), group.own.end(), own[0]);
+  for (std::size_t i = 0; i < std::min(devices.size(), group.own.size()); ++i) {
+    ranks_.try_emplace(devices[i], group.own[i]);
+  }
+  for (FlightGroup& other : groups_) {
+    if (is_first && other.size == 0) other.own = ranks_of(other.own);
+  }
+}
+
+void FlightRing::end() {
+  const std::lock_guard lock(mutex_);
+  is_over_ = true;
 }
 
 void FlightRing::name(FlightGroup& group, std::uint64_t variable, const std::string& name) {
@@ -179,7 +204,9 @@ void FlightRing::write(const std::string& prefix, const char* reason, const Erro
   int process = 0;
   int processes = 1;
   for (const FlightGroup& group : groups_) {
-    for (const int rank : group.own) ranks.try_emplace(rank, FlightRank{.rank = rank});
+    for (const int rank : group.own) {
+      ranks.try_emplace(rank, FlightRank{.rank = rank, .state = is_over_ ? "ended" : "running"});
+    }
     size = std::max(size, group.size);
     if (group.processes > processes) {
       process = group.process;
@@ -196,6 +223,7 @@ void FlightRing::write(const std::string& prefix, const char* reason, const Erro
       waits[rank.rank] = source->group();
     }
   }
+  ranks.erase(-1);
   const int all = std::max(size, static_cast<int>(ranks.size()));
   const bool is_cut = begun_ > entries_.size();
   for (const auto& [number, rank] : ranks) {
@@ -223,7 +251,7 @@ void FlightRing::write_failure(const char* reason, const ErrorReport& error) noe
   const bool is_late = std::string_view(reason) == "deadline";
   {
     const std::lock_guard lock(mutex_);
-    if (!is_late && begun_ == begun_at_deadline_) return;
+    if (is_over_ || (!is_late && begun_ == begun_at_deadline_)) return;
     if (is_late) begun_at_deadline_ = begun_;
   }
   write_if_possible(reason, &error);

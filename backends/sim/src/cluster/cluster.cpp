@@ -3,6 +3,7 @@
 
 #include "belfry/sim/cluster.h"
 
+#include "belfry/detail/flight_ring.h"
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
@@ -20,8 +21,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace belfry::sim {
@@ -63,9 +66,15 @@ class HostLog final : public OperationSink {
   std::optional<HostSteps> steps_;
 };
 
+// The flight recorders of the hosts of a run.
+struct HostFlights {
+  std::string prefix;
+  FlightRecorderOptions options;
+};
+
 // A run. Kept until the next run, for the log and the choices.
 struct Run final : Job, ScheduleSource {
-  Run(const ClusterOptions& wanted, TraceFile* file)
+  Run(const ClusterOptions& wanted, TraceFile* file, const std::optional<HostFlights>& flights)
       : options(wanted),
         trace(file),
         record(wanted.record_limit),
@@ -78,7 +87,12 @@ struct Run final : Job, ScheduleSource {
                                       .agents = nullptr,
                                       .stack_bytes = wanted.stack_bytes})),
         meeting(*executor, slow, wanted.hosts, options.faults),
-        thrown(static_cast<std::size_t>(wanted.hosts)) {}
+        thrown(static_cast<std::size_t>(wanted.hosts)) {
+    while (flights && recorders.size() < thrown.size()) {
+      recorders.emplace_back(flights->prefix, flights->options);
+    }
+    if (flights) meeting.on_stop = [this](int host) { recorder_of(host)->ring().end(); };
+  }
 
   std::unique_ptr<Chooser> make_chooser() {
     switch (options.schedule.kind) {
@@ -105,6 +119,20 @@ struct Run final : Job, ScheduleSource {
   // Every host that waits is told when another host ends: no host waits for ever.
   void deadlock(const std::vector<int>&) noexcept override {}
 
+  FlightRecorder* recorder_of(int host) {
+    return recorders.empty() ? nullptr : &recorders[static_cast<std::size_t>(host)];
+  }
+  // A host that failed has written its files.
+  void write_flights() noexcept {
+    const auto failed = [](const std::exception_ptr& each) { return each != nullptr; };
+    if (std::ranges::none_of(thrown, failed)) return;
+    for (std::size_t host : returned) {
+      belfry::detail::FlightRing& ring = recorders[host].ring();
+      ring.end();
+      if (ring.options().at_failure) ring.write_if_possible("failure");
+    }
+  }
+
   void announce_end(int host, bool throws) {
     const OperationKind kind = throws ? OperationKind::kThrow : OperationKind::kEnd;
     executor->announce({.kind = kind, .agent = {AgentId::Kind::kReplica, host}});
@@ -122,7 +150,9 @@ struct Run final : Job, ScheduleSource {
   const std::function<void(Host&)>* program = nullptr;
   CallSite site{};
   std::vector<std::exception_ptr> thrown;
-  std::atomic<int> ended = 0;  // Counted on the fibers of hosts.
+  std::deque<FlightRecorder> recorders{};  // Of each host; empty without recorders.
+  std::vector<std::size_t> returned{};     // Hosts with a recorder whose program has returned.
+  std::atomic<int> ended = 0;              // Counted on the fibers of hosts.
 };
 
 namespace {
@@ -133,14 +163,16 @@ class RunningHost final : public Host {
       : run_(run),
         host_(host),
         group_(run.meeting, host),
-        backend_(
-            {.devices = run.options.devices_of[static_cast<std::size_t>(host)],
-             .memory_limit_bytes = run.options.memory_limit_bytes,
-             .record_limit = run.options.record_limit,
-             .seed = run.options.seed},
-            Attachments{
-                .chooser = run.chooser.get(), .trace = run.trace, .host = host, .schedules = &run},
-            run.site) {}
+        backend_({.devices = run.options.devices_of[static_cast<std::size_t>(host)],
+                  .memory_limit_bytes = run.options.memory_limit_bytes,
+                  .record_limit = run.options.record_limit,
+                  .seed = run.options.seed},
+                 Attachments{.chooser = run.chooser.get(),
+                             .trace = run.trace,
+                             .recorder = run.recorder_of(host),
+                             .host = host,
+                             .schedules = &run},
+                 run.site) {}
 
   ProcessGroup& group() override { return group_; }
   Backend& backend() override { return backend_; }
@@ -170,6 +202,7 @@ void Run::body(int host) noexcept {
     hosts.follow(host, own.backend().log());
     try {
       (*program)(own);
+      if (!recorders.empty()) returned.push_back(index);
     } catch (const HostStopped&) {
       stopped = true;
     } catch (...) {
@@ -190,6 +223,7 @@ void Run::body(int host) noexcept {
 struct Cluster::State {
   ClusterOptions options;
   TraceFile* trace = nullptr;
+  std::optional<HostFlights> flights{};
   std::unique_ptr<Run> latest{};
   ClusterLog nothing{};  // Before the first run.
 };
@@ -200,6 +234,13 @@ Cluster::Cluster(ClusterOptions options, CallSite site)
 Cluster::Cluster(ClusterOptions options, TraceFile& trace, CallSite site)
     : Cluster(std::move(options), site) {
   state_->trace = &trace;
+}
+
+Cluster::Cluster(ClusterOptions options, std::string prefix, const FlightRecorderOptions& recorder,
+                 CallSite site)
+    : Cluster(std::move(options), site) {
+  const FlightRecorder checked(prefix, recorder, site);
+  state_->flights = HostFlights{std::move(prefix), recorder};
 }
 
 Cluster::~Cluster() = default;
@@ -218,13 +259,14 @@ void Cluster::run(const std::function<void(Host&)>& program, CallSite site) {
                            .options = to_string(state_->options)},
                           site);
   }
-  state_->latest = std::make_unique<Run>(state_->options, trace);
+  state_->latest = std::make_unique<Run>(state_->options, trace, state_->flights);
   Run& run = *state_->latest;
   run.program = &program;
   run.site = site;
   PresentBody::runs_cluster();
   run.executor->carry(state_->options.hosts, run, {});
   if (trace != nullptr) trace->writer().end(run.schedule().token, run.hosts.log.hash());
+  run.write_flights();
   belfry::detail::rethrow_cause(run.thrown);
   run.replay.throw_misfit(site);
 }

@@ -75,7 +75,10 @@ void HostMeeting::suffer_faults(int host) {
   const int count = counts_[static_cast<std::size_t>(host)];
   for (const HostFault& fault : faults_) {
     if (fault.host != host || count < fault.call) continue;
-    if (fault.kind == HostFault::Kind::kStop) throw HostStopped();
+    if (fault.kind == HostFault::Kind::kStop) {
+      if (on_stop) on_stop(host);
+      throw HostStopped();
+    }
     if (fault.kind == HostFault::Kind::kSlow || lost_) continue;
     const std::string ends =
         "process " + std::to_string(fault.host) + " and process " + std::to_string(fault.other);

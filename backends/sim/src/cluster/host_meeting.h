@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,9 @@ class HostMeeting {
     std::optional<std::vector<std::byte>> folded{};
     std::optional<ErrorReport> error{};
   };
+  /// Called before a host stops by the plan; may be empty.
+  std::function<void(int host)> on_stop{};
+
   /// Order: waits for the calls of all hosts. Throws: ProcessLostError, MergeMismatchError,
   /// HostStopped.
   std::shared_ptr<const Outcome> meet(int host, const HostCall& call);

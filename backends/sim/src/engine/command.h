@@ -77,6 +77,7 @@ struct Command {
   /// digest then stands for all devices.
   bool alike = false;
   std::optional<ReduceOp> op{};                   ///< Of a reduction; for a trace.
+  std::function<void()> done{};                   ///< Called after the work, if it did not fail.
   std::vector<std::shared_ptr<const void>> held;  ///< Objects that live as long as the command.
   CallSite site{};
   int replica = -1;  ///< The replica that has enqueued the command; -1 outside replicas.

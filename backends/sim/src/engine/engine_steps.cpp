@@ -311,6 +311,8 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
       }
     }
     mark_written(command);
+    if (command.done) [[unlikely]]
+      command.done();
   } catch (const std::bad_alloc&) {
     return false;
   } catch (const PartlyDone& done) {

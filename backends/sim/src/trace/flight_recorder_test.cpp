@@ -4,17 +4,22 @@
 // The files of flight recorders of simulated backends, and the bound of steps.
 #include "belfry/flight_recorder.h"
 
+#include "belfry/backend/backend.h"
+#include "belfry/backend/buffer.h"
+#include "belfry/backend/collective.h"
+#include "belfry/backend/device.h"
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
+#include "belfry/testing/flight_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -27,20 +32,7 @@ using ::testing::HasSubstr;
 using Json = nlohmann::json;
 using testing::code_of;
 
-// A folder of the test, and the files of recorders there.
-class FlightRecorders : public ::testing::Test {
- protected:
-  ~FlightRecorders() override { std::filesystem::remove_all(folder); }
-
-  std::string path(int rank) const { return folder + "/run-rank" + std::to_string(rank) + ".json"; }
-  Json file(int rank) const { return Json::parse(std::ifstream(path(rank))); }
-
-  std::string folder = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "flight-XXXXXX").string();
-    return std::string(::mkdtemp(name.data()));
-  }();
-  std::string prefix = folder + "/run-";
-};
+using FlightRecorders = testing::FlightFiles;
 
 std::vector<std::string> all_of(const Json& file, const char* member) {
   std::vector<std::string> values;
@@ -173,6 +165,55 @@ TEST_F(FlightRecorders, TellAMergeThatThrewAsStarted) {
   EXPECT_EQ(file(0)["belfry"]["error"]["code"], "BF-006");
 }
 
+// The devices have not begun when the first file is written: the fixed schedule runs streams late.
+TEST_F(FlightRecorders, TellTheCollectivesOfDevices) {
+  testing::asserts("SEM-247");
+  FlightRecorder recorder{prefix};
+  Backend backend = two_replicas(recorder, {.schedule = Schedule::fixed()});
+  MirroredStrategy strategy{backend};
+  const auto sums = strategy.run([&](ReplicaContext& replica) {
+    return replica.all_reduce(ReduceOp::kMean, Tensor<float>::full({2, 3}, 1.0F));
+  });
+  const int reduced = __LINE__ - 2;
+  recorder.write();
+  EXPECT_THAT(all_of(file(1), "state"), ElementsAre("completed", "scheduled"));
+  EXPECT_EQ(sums[1].to_host()[0], 1.0F);
+  recorder.write();
+  for (const int rank : {0, 1}) {
+    const Json told = file(rank);
+    EXPECT_THAT(all_of(told, "profiling_name"), ElementsAre("belfry:all_reduce", "sim:all_reduce"));
+    EXPECT_THAT(all_of(told, "state"), ElementsAre("completed", "completed"));
+    EXPECT_EQ(told["entries"][1]["input_sizes"], Json::parse("[[6]]"));
+    EXPECT_EQ(told["entries"][1]["input_dtypes"], Json::parse("[\"Float\"]"));
+    EXPECT_EQ(told["entries"][1]["belfry"]["op"], "mean");
+    EXPECT_THAT(told["entries"][1]["belfry"]["line"].get<std::string>(), EndsWith(line(reduced)));
+  }
+}
+
+// A broadcast shares the bytes of the root, and runs no kernel.
+TEST_F(FlightRecorders, TellTheRootOfABroadcast) {
+  FlightRecorder recorder{prefix};
+  Backend backend = two_replicas(recorder);
+  std::vector<CollectivePart> parts;
+  for (int rank : {0, 1}) {
+    Device& device = backend.device(rank);
+    Stream& stream = device.communication_stream();
+    const BufferView view = view_of(device.allocate(sizeof(float), stream), DType::kFloat32);
+    const float value = static_cast<float>(rank);
+    stream.write(view, &value);
+    parts.push_back({view, view, &stream});
+  }
+  const std::vector<int> ranks{0, 1};
+  backend.communicator(ranks)->broadcast(1, parts);
+  float found = 0;
+  parts[0].stream->read(&found, parts[0].output);
+  EXPECT_EQ(found, 1.0F);
+  recorder.write();
+  EXPECT_THAT(all_of(file(0), "profiling_name"), ElementsAre("sim:broadcast"));
+  EXPECT_THAT(all_of(file(0), "state"), ElementsAre("completed"));
+  EXPECT_EQ(file(0)["entries"][0]["belfry"]["root"], 1);
+}
+
 // In the order of the fixed schedule replica 0 waits when replica 1 writes.
 TEST_F(FlightRecorders, CanBeWrittenByAReplica) {
   FlightRecorder recorder{prefix};
@@ -247,6 +288,7 @@ TEST_F(FlightRecorders, ChangeNoSchedule) {
 
 // The replicas wait for a value without a change.
 TEST_F(FlightRecorders, AreWrittenAtTheBoundOfSteps) {
+  testing::asserts("SEM-246");
   FlightRecorder recorder{prefix};
   Backend backend = two_replicas(recorder, {.max_steps = 100});
   MirroredStrategy strategy{backend};
@@ -272,6 +314,7 @@ TEST_F(FlightRecorders, AreWrittenAtTheBoundOfSteps) {
 
 // Two replicas at n merges take 2 n steps.
 TEST_F(FlightRecorders, CountTheStepsOfEachRun) {
+  testing::asserts("SEM-246");
   for (const int merges : {50, 51}) {
     Backend backend{{.devices = 2, .max_steps = 100}};
     MirroredStrategy strategy{backend};

@@ -26,11 +26,13 @@ namespace detail {
 
 /// Ranks that do operations together: the replicas of a strategy, the devices of a communicator.
 struct FlightGroup {
-  std::string name{};      ///< Equal on all ranks of the group.
-  std::string about{};     ///< `strategy`, `communicator`.
-  std::string carrier{};   ///< The first part of the names of operations: `belfry`, `nccl`.
-  std::vector<int> own{};  ///< The ranks of this process.
-  int size = 0;            ///< The ranks 0 to size - 1 of several processes; 0: `own` are all.
+  std::string name{};     ///< Equal on all ranks of the group.
+  std::string about{};    ///< `strategy`, `communicator`.
+  std::string carrier{};  ///< The first part of the names of operations: `belfry`, `nccl`.
+  /// The ranks of this process; of a group that is added, the numbers of the devices. -1: of a
+  /// device without a rank.
+  std::vector<int> own{};
+  int size = 0;  ///< The ranks 0 to size - 1 of several processes; 0: `own` are all.
   int process = 0;
   int processes = 1;
   std::map<std::uint64_t, std::string> variables{};  ///< The names, by number.
@@ -104,12 +106,23 @@ class FlightRing {
   void share(std::int64_t (*clock)(), std::int64_t deadline_ms);
   /// The group stays as long as the ring.
   FlightGroup& add(FlightGroup group);
+<<<<<<< HEAD
   /// Makes the group one of several processes, with a rank for each replica.
   /// `first` has the lowest rank of each process, then the number of ranks.
   void join(FlightGroup& group, int process, const std::vector<int>& first);
   /// The group of some ranks of `whole`, `part` in words; made at the first call.
   FlightGroup& part(const FlightGroup& whole, const std::string& part, std::vector<int> own);
+=======
+  /// Makes the group of the strategy on `devices` one of several processes, with a rank for each
+  /// replica. `first` has the lowest rank of each process, then the number of ranks. The members of
+  /// groups of this process alone have the same ranks from now on.
+  void join(FlightGroup& group, const std::vector<int>& devices, int process,
+            const std::vector<int>& first);
+>>>>>>> 8d99f740 (sim: record the hosts of a cluster, and the collectives of devices)
   void name(FlightGroup& group, std::uint64_t variable, const std::string& name);
+  /// The program of this process has returned or is stopped: its ranks have ended, and later
+  /// failures write nothing.
+  void end();
 
   /// Adds an operation, which the ranks of this process enter.
   FlightTicket begin(FlightGroup& group, const char* verb, CallSite site) noexcept {
@@ -176,6 +189,7 @@ class FlightRing {
   void set_state_shared(const FlightTicket& ticket, FlightState state) noexcept;
   void mark_completed(FlightEntry& entry) noexcept;
   std::vector<const FlightEntry*> entries_of(int rank) const;
+  std::vector<int> ranks_of(const std::vector<int>& devices) const;
 
   const std::string prefix_;
   const FlightRecorderOptions options_;
@@ -190,7 +204,9 @@ class FlightRing {
   std::int64_t deadline_ms_ = 0;
   mutable std::recursive_mutex mutex_;
   std::deque<FlightGroup> groups_;
-  int joint_ = 0;  // Strategies over several processes.
+  std::map<int, int> ranks_;  // Of the devices of strategies over several processes.
+  bool is_over_ = false;      // The program.
+  int joint_ = 0;             // Strategies over several processes.
   int joint_communicators_ = 0;
   std::vector<FlightSource*> sources_;
   std::set<int> waits_;

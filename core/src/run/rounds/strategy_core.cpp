@@ -115,7 +115,7 @@ void StrategyCore::join(std::unique_ptr<RoundMembers> members) {
   reductions_.span_processes(std::move(devices), own_);
   if (flights_ == nullptr) return;
   const ProcessTable& processes = members_->table();
-  flights_->join(*flight_group_, processes.own, processes.first);
+  flights_->join(*flight_group_, devices_, processes.own, processes.first);
 }
 
 void StrategyCore::refuse_cross(const char* what, const CurrentContext& context,

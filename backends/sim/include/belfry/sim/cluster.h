@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/flight_recorder.h"
 #include "belfry/process_group.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/cluster_log.h"
@@ -111,6 +112,13 @@ class Cluster {
   explicit Cluster(ClusterOptions options = {}, CallSite site = CallSite::here());
   /// The same, with a trace of its run: a single one, for a trace has one run of a cluster.
   Cluster(ClusterOptions options, TraceFile& trace, CallSite site = CallSite::here());
+  /// The same, with a flight recorder for each host, new in each run (docs/flight_recorder.md). The
+  /// files have the prefix, and are written as `recorder` says: at the first failure of each host
+  /// and, if the run fails, at the end for the hosts that did not fail. A host that a fault
+  /// stops leaves no files for that, as a process that crashes.
+  /// Throws: the same; InvalidArgumentError (kInvalidArgument) for 0 entries.
+  Cluster(ClusterOptions options, std::string prefix, const FlightRecorderOptions& recorder = {},
+          CallSite site = CallSite::here());
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
