@@ -6,8 +6,6 @@
 #include "belfry/error.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,19 +20,12 @@
 namespace belfry::cuda {
 namespace {
 
-constexpr int kSignals = 65;              // On Linux they end with 64.
-constexpr int kShare = 8;                 // Naps in the shortest deadline.
-constexpr std::int64_t kAnswerMs = 1000;  // Of a thread to the signal that stops it.
+constexpr int kSignals = 65;  // On Linux they end with 64.
+constexpr int kShare = 8;     // Naps in the shortest deadline.
 constexpr char kEnd = 'e';
 
-// Both are written by handlers.
-std::atomic<int> stopped{0};
-std::array<std::atomic<int>, kSignals> pipes{};  // The end to write to, and 1; 0: none.
-
-void stand_still(int /*signal*/) {
-  stopped.fetch_add(1);
-  for (;;) ::pause();
-}
+// Read by the handler: the end of a pipe to write to, and 1; 0: none.
+std::array<std::atomic<int>, kSignals> pipes{};
 
 void note(int signal) {
   const int before = errno;
@@ -70,12 +61,7 @@ std::int64_t shortest(const Options& options) {
 
 Deadlines::Deadlines(const Options& options)
     : WaitLimit(options.merge_deadline.count(), options.run_deadline.count()),
-      nap_(std::max<std::int64_t>(1, shortest(options) / kShare)),
-      stop_signal_(options.stop_signal) {
-  if (stop_signal_ != 0 && !has_set_handler(stop_signal_, stand_still, nullptr)) {
-    refuse(stop_signal_, "has no handler");
-  }
-}
+      nap_(std::max<std::int64_t>(1, shortest(options) / kShare)) {}
 
 std::int64_t Deadlines::now_ms() const {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -84,15 +70,6 @@ std::int64_t Deadlines::now_ms() const {
 
 void Deadlines::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed) {
   changed.wait_for(lock, nap_);
-}
-
-bool Deadlines::stop(std::thread::native_handle_type thread) {
-  if (stop_signal_ == 0) return false;
-  const int before = stopped.load();
-  if (::pthread_kill(thread, stop_signal_) != 0) return false;
-  const std::int64_t end = now_ms() + kAnswerMs;
-  while (stopped.load() == before && now_ms() < end) std::this_thread::yield();
-  return stopped.load() != before;
 }
 
 struct OnSignal::Parts {

@@ -18,11 +18,9 @@ class Deadlines final : public WaitLimit {
 
   std::int64_t now_ms() const override;
   void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed) override;
-  bool stop(std::thread::native_handle_type thread) override;
 
  private:
   std::chrono::milliseconds nap_;
-  int stop_signal_;
 };
 
 /// Calls `work` on a thread of its own after each delivery of a signal, until the end of the

@@ -41,7 +41,6 @@ std::string to_string(const Options& options) {
   put_time("run_deadline", options.run_deadline, usual.run_deadline);
   put_time("work_deadline", options.work_deadline, usual.work_deadline);
   text.add("write_signal", options.write_signal, usual.write_signal);
-  text.add("stop_signal", options.stop_signal, usual.stop_signal);
   text.add("warm_up", options.warm_up, usual.warm_up);
   text.add("launches_block", options.launches_block, usual.launches_block);
   text.add("nvtx", options.nvtx, usual.nvtx);

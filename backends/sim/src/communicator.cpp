@@ -182,11 +182,7 @@ void SimCommunicator::broadcast(const Collective& collective) {
       std::memmove(address_of(output), address_of(input), bytes_of(input));
     }
   };
-<<<<<<< HEAD
-  enqueue(collective.parts, std::move(command));
-=======
-  enqueue(parts, std::move(command), root);
->>>>>>> 8d99f740 (sim: record the hosts of a cluster, and the collectives of devices)
+  enqueue(collective.parts, std::move(command), collective.root);
 }
 
 void SimCommunicator::all_gather(const Collective& collective) {

@@ -50,18 +50,13 @@ void ConcurrentRun::wait_until_idle() {
   settling_ = true;
 }
 
-// Late replicas may never stop. After a second limit the replicas are left behind, if the backend
-// can leave replicas.
+// After the limit the caller waits for the late replicas: a thread cannot be stopped.
 void ConcurrentRun::wait_within_limit(std::unique_lock<std::mutex>& lock) {
   std::int64_t blocked_since = -1;
-  while (running_ > 0) {
+  while (running_ > 0 && !is_late_) {
     limit_->wait(lock, idle_);
     const std::int64_t now = limit_->now_ms();
     if (running_ == 0) return;
-    if (late_until_ms_ > 0) {
-      if (now < late_until_ms_) continue;
-      return leave_behind();
-    }
     if (running_ == alive_) {
       blocked_since = -1;
     } else if (blocked_since < 0) {
@@ -71,7 +66,7 @@ void ConcurrentRun::wait_within_limit(std::unique_lock<std::mutex>& lock) {
     const std::int64_t run_ms = limit_->run_ms();
     const bool in_merge = merge_ms > 0 && blocked_since >= 0 && now - blocked_since >= merge_ms;
     if (!in_merge && (run_ms == 0 || now - begin_ms_ < run_ms)) continue;
-    late_until_ms_ = now + (in_merge ? merge_ms : run_ms);
+    is_late_ = true;
     job_->late(in_merge, in_merge ? merge_ms : run_ms);
     cancel_waiting();
   }
@@ -87,18 +82,6 @@ void ConcurrentRun::cancel_waiting() {
     worker->gate = nullptr;
     ++running_;
     worker->wake.post();
-  }
-}
-
-// The stack of a thread that is stopped, and all on it, stays as it is.
-void ConcurrentRun::leave_behind() {
-  for (Worker*& worker : workers_) {
-    if (worker == nullptr || !limit_->stop(worker->thread.native_handle())) continue;
-    worker->thread.detach();
-    job_->stalled(worker->replica, 0);
-    worker = nullptr;
-    --alive_;
-    stop_running();
   }
 }
 

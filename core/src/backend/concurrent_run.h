@@ -34,7 +34,6 @@ class ConcurrentRun final : public Run {
   void wait_until_idle();
   void wait_within_limit(std::unique_lock<std::mutex>& lock);
   void cancel_waiting();
-  void leave_behind();
   void resume_admitted();
   void cancel_blocked();
   void stop_running();
@@ -44,7 +43,7 @@ class ConcurrentRun final : public Run {
   std::mutex* mutex_;
   WaitLimit* limit_;
   std::int64_t begin_ms_ = 0;
-  std::int64_t late_until_ms_ = 0;  // After a limit: replicas are left behind then.
+  bool is_late_ = false;  // After a limit.
   std::condition_variable idle_;
   Job* job_ = nullptr;
   ThreadState callers_state_;

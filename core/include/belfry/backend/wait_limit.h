@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 namespace belfry {
 
@@ -28,8 +27,6 @@ class WaitLimit {
   virtual std::int64_t now_ms() const = 0;  ///< The time.
   /// Waits for a notification of `changed`, or for a small part of the shortest limit.
   virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed) = 0;
-  /// Stops a thread for ever, where it is. False: the thread goes on.
-  virtual bool stop(std::thread::native_handle_type /*thread*/) { return false; }
 
  private:
   std::int64_t merge_ms_;

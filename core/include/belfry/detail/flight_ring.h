@@ -106,19 +106,13 @@ class FlightRing {
   void share(std::int64_t (*clock)(), std::int64_t deadline_ms);
   /// The group stays as long as the ring.
   FlightGroup& add(FlightGroup group);
-<<<<<<< HEAD
-  /// Makes the group one of several processes, with a rank for each replica.
-  /// `first` has the lowest rank of each process, then the number of ranks.
-  void join(FlightGroup& group, int process, const std::vector<int>& first);
-  /// The group of some ranks of `whole`, `part` in words; made at the first call.
-  FlightGroup& part(const FlightGroup& whole, const std::string& part, std::vector<int> own);
-=======
   /// Makes the group of the strategy on `devices` one of several processes, with a rank for each
   /// replica. `first` has the lowest rank of each process, then the number of ranks. The members of
   /// groups of this process alone have the same ranks from now on.
   void join(FlightGroup& group, const std::vector<int>& devices, int process,
             const std::vector<int>& first);
->>>>>>> 8d99f740 (sim: record the hosts of a cluster, and the collectives of devices)
+  /// The group of some ranks of `whole`, `part` in words; made at the first call.
+  FlightGroup& part(const FlightGroup& whole, const std::string& part, std::vector<int> own);
   void name(FlightGroup& group, std::uint64_t variable, const std::string& name);
   /// The program of this process has returned or is stopped: its ranks have ended, and later
   /// failures write nothing.

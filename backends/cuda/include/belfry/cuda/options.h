@@ -74,8 +74,7 @@ struct Options {
   /// How long replicas wait at a merge for replicas of this process that have not arrived; 0: no
   /// limit. After the limit the run fails with a MergeMismatchError (kDeadline), which has the last
   /// line of each replica, and the recorder writes its files. `run` returns when the late replicas
-  /// arrive, end or call belfry, or after the same time once more with `stop_signal`. For
-  /// kConcurrent.
+  /// arrive, end or call belfry. For kConcurrent (SEM-246).
   std::chrono::milliseconds merge_deadline{0};
   /// How long a run takes; 0: no limit. The rest is as with `merge_deadline`.
   std::chrono::milliseconds run_deadline{0};
@@ -86,10 +85,6 @@ struct Options {
   /// A signal that makes the recorder write its files, on a thread of the backend: `SIGUSR1`; 0:
   /// none. The handler before comes back with the end of the backend.
   int write_signal = 0;
-  /// A signal that stops the thread of a replica that is late for twice a deadline, for ever; 0:
-  /// none. The replica's stack and all objects on the stack are leaked, and a mutex that the
-  /// replica holds stays locked: the process should end soon.
-  int stop_signal = 0;
   /// Whether a new communicator runs a small and a large collective at once. NCCL then makes its
   /// connections and buffers before the first step: the making takes longer, and memory runs out
   /// there and not in a step.
