@@ -81,10 +81,13 @@ void HybridClique::check_health() {
 void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   const WideParts wide(parts);
   NcclClique::require_addable(wide.dtype());  // Before the groups overwrite anything.
-  for (const Group& group : groups_) group.clique->sum_to_first(parts_of(group, wide.parts()));
+  const ReduceOp partial = belfry::detail::partial_op(op);
+  for (const Group& group : groups_) {
+    group.clique->reduce_to_first(partial, parts_of(group, wide.parts()));
+  }
   Parts sums = leaders(wide.parts());
   for (CollectivePart& sum : sums) sum.input = sum.output;
-  among_leaders_->sum_for(sums);
+  among_leaders_->reduce_for(partial, sums);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const auto leading = static_cast<std::size_t>(groups_[i].members[0]);
     for (std::size_t place = leading; place < parts.size();

@@ -17,9 +17,9 @@ namespace belfry::cuda {
 ///     NCCL among the leaders     the sum of all on ranks 0 and 3
 ///     copies in each group       the sum of all on all ranks
 ///
-/// MEAN divides once, at the leaders. 16-bit floats are floats until the copies. In a
-/// reduce-scatter NCCL brings each slice to the leader of its rank alone. Leaders send and receive
-/// for their groups.
+/// MEAN divides once, at the leaders. 16-bit floats are floats until the copies. Other operators
+/// take the place of the sum in the first two steps. In a reduce-scatter NCCL brings each slice to
+/// the leader of its rank alone. Leaders send and receive for their groups.
 class HybridClique final : public Clique {
  public:
   /// A communicator of several processes: `leader_of` has, for each rank, the number of the leader

@@ -27,10 +27,10 @@ void LocalClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> par
   });
 }
 
-void LocalClique::sum_to_first(std::span<const CollectivePart> parts) {
+void LocalClique::reduce_to_first(ReduceOp op, std::span<const CollectivePart> parts) {
   lead(0, parts, [&](Stream& leading) {
     for (std::size_t i = 0; i < tensors(parts); ++i) {
-      reduce(ReduceOp::kSum, tensor(parts, i), tensor(parts, i).first(1), leading);
+      reduce(op, tensor(parts, i), tensor(parts, i).first(1), leading);
     }
   });
 }

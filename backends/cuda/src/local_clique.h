@@ -14,9 +14,9 @@ class LocalClique final : public Clique {
   LocalClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);
 
   ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
-  /// For each tensor: the output of rank 0 = the sum over all ranks; other outputs are unchanged.
-  /// The parts have been checked by the caller.
-  void sum_to_first(std::span<const CollectivePart> parts);
+  /// For each tensor: the output of rank 0 = the reduction over all ranks; other outputs are
+  /// unchanged. The parts have been checked by the caller.
+  void reduce_to_first(ReduceOp op, std::span<const CollectivePart> parts);
   /// For each tensor: every output = the output of rank 0. The parts have been checked by the
   /// caller.
   void copy_from_first(std::span<const CollectivePart> parts);

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "check.h"
 #include "nccl_group.h"
+#include "nccl_op.h"
 #include "program_objects.h"
 #include "wide_parts.h"
 #include "work_trace.h"
@@ -144,17 +145,48 @@ void NcclClique::check_health() {
 }
 
 void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
+  if (breaks_rules_of(op, parts[0].input.dtype)) return reduce_gathered(op, parts);
   const WideParts wide(parts);
   const ncclDataType_t type = required_type_of(wide.dtype());
   grouped(
       "an all-reduce", shared().counters.all_reduce, wide.parts(),
       [&](int member, const CollectivePart& part, cudaStream_t stream) {
         BELFRY_NCCL_TRY(ncclAllReduce(address(part.input), address(part.output), part.input.count,
-                                      type, ncclSum, communicators_[member], stream));
+                                      type, nccl_op_of(op), communicators_[member], stream));
       });
   for (std::size_t place = 0; place < parts.size(); ++place) {
     if (op == ReduceOp::kMean) divide(member_of(place), wide.parts()[place]);
     wide.round(place);
+  }
+}
+
+// Each member gathers the inputs of all ranks, and a kernel of the member reduces them.
+void NcclClique::reduce_gathered(ReduceOp op, std::span<const CollectivePart> parts) {
+  std::vector<CollectivePart> gathered(parts.begin(), parts.end());
+  for (CollectivePart& part : gathered) {
+    const std::size_t bytes = part.input.bytes() * static_cast<std::size_t>(size());
+    const BufferPtr room = part.stream->device().allocate(bytes, *part.stream);
+    part.output = view_of(room, part.input.dtype);
+  }
+  grouped(
+      "an all-reduce", shared().counters.all_reduce, gathered,
+      [&](int member, const CollectivePart& part, cudaStream_t stream) {
+        BELFRY_NCCL_TRY(ncclAllGather(address(part.input), address(part.output), part.input.bytes(),
+                                      ncclUint8, communicators_[member], stream));
+      });
+  for (std::size_t place = 0; place < parts.size(); ++place) {
+    Kernel kernel;
+    kernel.kind = KernelKind::kReduceReplicas;
+    kernel.parameters.reduce = op;
+    for (int rank = 0; rank < size(); ++rank) {
+      BufferView slice = gathered[place].output;
+      slice.offset += parts[place].input.bytes() * static_cast<std::size_t>(rank);
+      slice.count = parts[place].input.count;
+      kernel.inputs.push_back(std::move(slice));
+    }
+    kernel.outputs = {parts[place].output};
+    parts[place].stream->launch(std::move(kernel));
+    mark_end(member_of(place), *parts[place].stream);
   }
 }
 

@@ -13,7 +13,9 @@ namespace belfry::cuda {
 /// Devices on different GPUs, through NCCL. A single thread enqueues the calls of all GPUs as a
 /// group, and all tensors of a call in the same group: NCCL launches them together. MEAN is SUM and
 /// a division, because NCCL's own average multiplies by a rounded 1/n. 16-bit floats are added and
-/// divided as floats, because NCCL would round each partial sum.
+/// divided as floats, because NCCL would round each partial sum. Extremes of floats are gathered
+/// and reduced by a kernel on each GPU, because NCCL would drop NaN: each GPU then holds the inputs
+/// of all ranks.
 class NcclClique final : public Clique {
  public:
   /// Makes the communicators and warms them up, unless the options say otherwise. Order: blocks the
@@ -35,7 +37,7 @@ class NcclClique final : public Clique {
   static void require_addable(DType dtype);
 
   /// Part of a collective of a larger clique, which has checked the parts and counts the call.
-  void sum_for(std::span<const CollectivePart> parts) { do_all_reduce(ReduceOp::kSum, parts); }
+  void reduce_for(ReduceOp op, std::span<const CollectivePart> parts) { do_all_reduce(op, parts); }
   /// Rank r of the larger clique has slice r of the inputs: the sum is written to slice r of the
   /// output of the rank `owners[r]`. Inputs are as long as outputs.
   void sum_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
@@ -48,6 +50,7 @@ class NcclClique final : public Clique {
 
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
+  void reduce_gathered(ReduceOp op, std::span<const CollectivePart> parts);
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
   void do_all_gather(const Collective& collective) override;
   void do_reduce_scatter(const Collective& collective) override;

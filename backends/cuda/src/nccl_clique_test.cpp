@@ -3,13 +3,16 @@
 
 #include "nccl_clique.h"
 
+#include "belfry/belfry.h"
 #include "belfry/cuda/backend.h"
 #include "belfry/error.h"
 #include "belfry/sim/driver.h"
+#include "belfry/testing/asserts.h"
 #include "support_test.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -40,6 +43,49 @@ TEST(NcclClique, IsNotUsedForASingleDevice) {
   const auto clique = backend.communicator(std::vector<int>{1});
   EXPECT_EQ(clique->order(), ReductionOrder::kReplicaOrder);
   EXPECT_EQ(machine.calls("ncclCommInitRankConfig"), 0U);
+}
+
+// NCCL gives 1 and any zero. On several GPUs, with one and with several devices each.
+TEST(NcclClique, ExtremesOfFloatsSpreadNaNAndOrderZeros) {
+  testing::asserts("SEM-252");
+  for (const std::vector<int>& gpus : {std::vector<int>{0, 1, 2}, std::vector<int>{0, 0, 1}}) {
+    const sim::SimulatedDriver machine({.gpus = 3});
+    Backend backend{{.devices = gpus, .carrier = Carrier::kFiber, .warm_up = false}};
+    MirroredStrategy strategy{backend};
+    const auto reduced = [&](ReduceOp op, float odd, float other, int at) {
+      return strategy.run([&](ReplicaContext& replica) {
+        const float own = replica.replica_id() == at ? odd : other;
+        return replica.all_reduce(op, Tensor<float>::full({5}, own)).to_host()[4];
+      })[0];
+    };
+    for (int at = 0; at < 3; ++at) {
+      for (const ReduceOp op : {ReduceOp::kMax, ReduceOp::kMin}) {
+        EXPECT_TRUE(std::isnan(reduced(op, std::nanf(""), 1, at))) << to_string(op) << at;
+      }
+      EXPECT_FALSE(std::signbit(reduced(ReduceOp::kMax, 0.0F, -0.0F, at)));
+      EXPECT_TRUE(std::signbit(reduced(ReduceOp::kMin, -0.0F, 0.0F, at)));
+      EXPECT_EQ(reduced(ReduceOp::kProd, 5, -2, at), 20);
+    }
+    EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  }
+}
+
+// Integers go through NCCL's own operators, without memory for the inputs of all ranks.
+TEST(NcclClique, ExtremesOfIntegersAreNccls) {
+  testing::asserts("SEM-252", "SEM-253");
+  const sim::SimulatedDriver machine({.gpus = 3});
+  Backend backend{{.devices = {0, 1, 2}, .carrier = Carrier::kFiber, .warm_up = false}};
+  MirroredStrategy strategy{backend};
+  const auto reduced = [&](ReduceOp op) {
+    return strategy.run([&](ReplicaContext& replica) {
+      const auto own = static_cast<std::int8_t>(100 - 120 * replica.replica_id());
+      return replica.all_reduce(op, Tensor<std::int8_t>::full({1}, own)).item();
+    })[0];
+  };
+  EXPECT_EQ(reduced(ReduceOp::kMax), 116) << "of 100, -20 and -140 = 116 modulo 256";
+  EXPECT_EQ(reduced(ReduceOp::kMin), -20);
+  EXPECT_EQ(reduced(ReduceOp::kProd), -64) << "-232000 = -907 * 256 + 192";
+  EXPECT_EQ(machine.calls("ncclAllGather"), 0U);
 }
 
 TEST(NcclClique, AllocatesNothingInTheSteadyState) {
