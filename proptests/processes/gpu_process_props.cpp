@@ -49,6 +49,7 @@ using Step = std::tuple<std::vector<Tensor<std::int8_t>>, std::vector<Tensor<std
 struct Drawn {
   std::vector<std::vector<Shape>> shapes;  // For each type of Step.
   std::uint64_t seed = 0;
+  ReduceOp op = ReduceOp::kSum;
 };
 
 Drawn any_values() {
@@ -64,27 +65,31 @@ Drawn any_values() {
     }
   }
   drawn.seed = *rc::gen::arbitrary<std::uint64_t>();
+  drawn.op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd);
   return drawn;
 }
 
-// Any bits for integers, whose sums wrap; whole numbers up to 15 for floats, whose sums are exact.
+// Any bits for integers, whose sums and products wrap. For floats whole numbers up to 15, whose
+// sums are exact, or 1, 2 and 4, whose products are.
 template <class T>
-T element_of(std::uint64_t bits) {
+T element_of(ReduceOp op, std::uint64_t bits) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(bits);
   } else {
-    return static_cast<T>(static_cast<float>(bits % 16));
+    const std::uint64_t number = op == ReduceOp::kProd ? std::uint64_t{1} << bits % 3 : bits % 16;
+    return static_cast<T>(static_cast<float>(number));
   }
 }
 
 template <class T>
-std::vector<Tensor<T>> tensors_of(const std::vector<Shape>& shapes, std::uint64_t& bits) {
+std::vector<Tensor<T>> tensors_of(ReduceOp op, const std::vector<Shape>& shapes,
+                                  std::uint64_t& bits) {
   std::vector<Tensor<T>> tensors;
   for (const Shape& shape : shapes) {
     std::vector<T> elements;
     for (std::int64_t i = 0; i < shape.count(); ++i) {
       bits = bits * 6364136223846793005U + 1442695040888963407U;
-      elements.push_back(element_of<T>(bits >> 20));
+      elements.push_back(element_of<T>(op, bits >> 20));
     }
     tensors.push_back(Tensor<T>::from(shape, elements));
   }
@@ -96,7 +101,7 @@ Step value_of(const Drawn& drawn, int replica) {
   std::size_t type = 0;
   Step step;
   const auto fill = [&]<class T>(std::vector<Tensor<T>>& tensors) {
-    tensors = tensors_of<T>(drawn.shapes[type++], bits);
+    tensors = tensors_of<T>(drawn.op, drawn.shapes[type++], bits);
   };
   std::apply([&](auto&... tensors) { (fill(tensors), ...); }, step);
   return step;
@@ -114,27 +119,27 @@ std::vector<double> numbers_of(const Step& step) {
   return numbers;
 }
 
-std::vector<double> sum_of(Strategy& strategy, const Drawn& drawn) {
-  const auto sums = strategy.run([&](ReplicaContext& replica) {
-    return numbers_of(replica.all_reduce(ReduceOp::kSum, value_of(drawn, replica.replica_id())));
+std::vector<double> reduced(Strategy& strategy, const Drawn& drawn) {
+  const auto results = strategy.run([&](ReplicaContext& replica) {
+    return numbers_of(replica.all_reduce(drawn.op, value_of(drawn, replica.replica_id())));
   });
-  for (const auto& sum : sums) EXPECT_EQ(sum, *sums.begin());
-  return *sums.begin();
+  for (const auto& result : results) EXPECT_EQ(result, *results.begin());
+  return *results.begin();
 }
 
-RC_GTEST_PROP(GpuProcesses, AddAsOneProcessDoes, ()) {
-  testing::asserts("SEM-215");
+RC_GTEST_PROP(GpuProcesses, ReduceAsOneProcessDoes, ()) {
+  testing::asserts("SEM-215", "SEM-252", "SEM-253");
   const GpuProcesses processes = any_processes();
   const Drawn drawn = any_values();
   const sim::SimulatedDriver machine({.gpus = 9, .seed = *rc::gen::arbitrary<std::uint64_t>()});
   HostBackend host(processes.replicas());
   MirroredStrategy alone(host);
-  const std::vector<double> expected = sum_of(alone, drawn);
-  std::vector<std::vector<double>> sums(processes.gpus.size());
+  const std::vector<double> expected = reduced(alone, drawn);
+  std::vector<std::vector<double>> results(processes.gpus.size());
   on_gpu_processes(processes, [&](GpuProcess& process) {
-    sums[static_cast<std::size_t>(process.group.rank())] = sum_of(process.strategy, drawn);
+    results[static_cast<std::size_t>(process.group.rank())] = reduced(process.strategy, drawn);
   });
-  for (const auto& sum : sums) RC_ASSERT(sum == expected);
+  for (const auto& result : results) RC_ASSERT(result == expected);
   RC_ASSERT(machine.reports() == std::vector<std::string>{});
   RC_ASSERT(machine.alive() == std::vector<std::string>{});
 }

@@ -13,9 +13,20 @@ namespace {
 
 bool has_16_bits(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
+bool is_extreme(ReduceOp op) { return op == ReduceOp::kMax || op == ReduceOp::kMin; }
+
 Exact magnitude_of(ReduceOp op, const TapedLeaf& leaf, std::size_t element) {
-  Exact magnitude = 0;
-  for (const std::vector<Exact>& input : leaf.inputs) magnitude += std::fabs(input[element]);
+  Exact magnitude = op == ReduceOp::kProd ? 1 : 0;
+  for (const std::vector<Exact>& input : leaf.inputs) {
+    const Exact own = std::fabs(input[element]);
+    if (is_extreme(op)) {
+      magnitude = std::max(magnitude, own);
+    } else if (op == ReduceOp::kProd) {
+      magnitude *= own;
+    } else {
+      magnitude += own;
+    }
+  }
   return op == ReduceOp::kMean ? magnitude / static_cast<Exact>(leaf.inputs.size()) : magnitude;
 }
 
@@ -58,7 +69,7 @@ Exact growth(Exact steps, Exact unit) {
 
 Exact reduction_bound(ReduceOp op, const TapedLeaf& leaf, std::size_t element) {
   const Exact unit = unit_of(leaf.dtype);
-  if (unit == 0) return 0;
+  if (unit == 0 || is_extreme(op)) return 0;
   const Exact steps = static_cast<Exact>(leaf.inputs.size()) - 1 + (op == ReduceOp::kMean ? 1 : 0);
   Exact factor = growth(steps, has_16_bits(leaf.dtype) ? 0x1p-24L : unit);
   if (has_16_bits(leaf.dtype)) factor += unit * (1 + factor);

@@ -18,13 +18,14 @@ Exact growth(Exact steps, Exact unit);
 /// The rounding of a number near zero has an absolute error, too: the smallest positive number.
 Exact smallest_of(DType dtype);
 
-/// The bound of a sum or mean over the inputs of `leaf`, for element `element`.
+/// The bound of a sum, mean or product over the inputs of `leaf`, for element `element`; extremes
+/// are exact.
 Exact reduction_bound(ReduceOp op, const TapedLeaf& leaf, std::size_t element);
 /// The bound of sums of `terms` terms in the replicas of both runs, for terms that add up to at
 /// most `magnitude` without their signs.
 /// Sums of 16-bit floats are in float, and rounded once.
 Exact terms_bound(DType dtype, int terms, Exact magnitude);
-/// The largest sum (mean) of magnitudes of the inputs of an element.
+/// The largest sum (mean, product, extreme) of magnitudes of the inputs of an element.
 Exact magnitude_of_inputs(ReduceOp op, const TapedLeaf& leaf);
 /// The largest magnitude of a result.
 Exact magnitude_of_result(const TapedLeaf& leaf);

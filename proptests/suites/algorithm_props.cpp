@@ -67,7 +67,8 @@ Batch draw(DType dtype) {
   const int tensors = *rc::gen::inRange(1, 4);
   for (int i = 0; i < tensors; ++i) batch.rows.push_back(*rc::gen::inRange(0, 12));
   batch.seed = *rc::gen::arbitrary<std::uint16_t>();
-  if (is_floating(dtype) && *rc::gen::arbitrary<bool>()) batch.op = ReduceOp::kMean;
+  batch.op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kMin);
+  if (batch.op == ReduceOp::kMean && !is_floating(dtype)) batch.op = ReduceOp::kProd;
   batch.in_place = *rc::gen::arbitrary<bool>();
   return batch;
 }

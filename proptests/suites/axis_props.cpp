@@ -118,10 +118,21 @@ T stored(ReduceOp op, double sum, std::int64_t count) {
   }
 }
 
-/// The sum or the mean over the axis and all replicas, for data with exact sums.
+/// The reduction of the values along an axis, for data with exact sums.
+template <class T>
+T reduced_line(ReduceOp op, const std::vector<T>& line) {
+  if (op != ReduceOp::kSum && op != ReduceOp::kMean && !line.empty()) {
+    return expected_element(op, line, ReductionOrder::kReplicaOrder, 0);
+  }
+  double sum = op == ReduceOp::kProd ? 1 : 0;
+  for (const T value : line) sum += number(value);
+  return stored<T>(op, sum, static_cast<std::int64_t>(line.size()));
+}
+
+/// The reduction over the axis and all replicas.
 template <class T>
 std::vector<T> reduced(ReduceOp op, const Layout& layout, std::uint64_t seed) {
-  std::map<std::pair<std::int64_t, std::int64_t>, double> sums;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<T>> lines;
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (std::size_t i = 0; i < layout.common.size(); ++i) {
@@ -129,14 +140,28 @@ std::vector<T> reduced(ReduceOp op, const Layout& layout, std::uint64_t seed) {
     if (static_cast<int>(i) > layout.axis) inner *= layout.common[i];
   }
   for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < inner; ++i) sums[{o, i}] = 0;
+    for (std::int64_t i = 0; i < inner; ++i) lines[{o, i}] = {};
   }
   walk(layout, [&](int replica, std::int64_t position, std::int64_t o, std::int64_t i) {
-    sums[{o, i}] += number(elements<T>(layout, seed, replica)[static_cast<std::size_t>(position)]);
+    lines[{o, i}].push_back(elements<T>(layout, seed, replica)[static_cast<std::size_t>(position)]);
   });
   std::vector<T> out;
-  for (const auto& [where, sum] : sums) out.push_back(stored<T>(op, sum, layout.total()));
+  for (const auto& [where, line] : lines) out.push_back(reduced_line<T>(op, line));
   return out;
+}
+
+/// The operators that have a result. Small integers and halves have products beyond the exact
+/// numbers of a float: products of floats have their own test.
+template <class T>
+std::vector<ReduceOp> ops_of(const Layout& layout) {
+  std::vector<ReduceOp> ops{ReduceOp::kSum};
+  if constexpr (std::is_integral_v<T>) {
+    ops.push_back(ReduceOp::kProd);
+  } else if (layout.total() != 0) {
+    ops.push_back(ReduceOp::kMean);
+  }
+  if (layout.total() != 0) ops.insert(ops.end(), {ReduceOp::kMax, ReduceOp::kMin});
+  return ops;
 }
 
 Shape without_axis(const Layout& layout) {
@@ -192,8 +217,7 @@ void check_reductions(Property& property, const BackendRequest& request, const L
   Strategy& strategy = bench.strategy();
   const auto parts =
       strategy.run([&](ReplicaContext& replica) { return own_tensor<T>(layout, seed, replica); });
-  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    if (op == ReduceOp::kMean && (std::is_integral_v<T> || layout.total() == 0)) continue;
+  for (ReduceOp op : ops_of<T>(layout)) {
     const auto result = strategy.cross_replica().reduce(op, parts, layout.named());
     const std::vector<T> expected = reduced<T>(op, layout, seed);
     for (int id = 0; id < request.devices; ++id) {
@@ -225,8 +249,7 @@ void check_lists(Strategy& strategy, const Layout& layout, std::uint64_t seed) {
     return replica.all_gather(elements<T>(layout, seed, replica.replica_id()), layout.named());
   });
   for (const auto& list : everywhere) RC_ASSERT(list == joined<T>(layout, seed));
-  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    if (op == ReduceOp::kMean && (std::is_integral_v<T> || layout.total() == 0)) continue;
+  for (ReduceOp op : ops_of<T>(layout)) {
     const auto result = strategy.cross_replica().reduce(op, lists, layout.named());
     RC_ASSERT(Numbers(std::vector<T>{result.value()}) == Numbers(reduced<T>(op, layout, seed)));
   }

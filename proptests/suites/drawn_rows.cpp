@@ -15,7 +15,25 @@ std::vector<std::vector<T>> all_typed(const std::vector<DrawnRow>& rows) {
   return all;
 }
 
-// The additions that a plan states, element by element, with one division and one rounding.
+// The result of an element by the additions of a tree, with one division and one rounding.
+template <class T>
+T reduced_by(const AdditionTree& tree, ReduceOp op, const std::vector<T>& parts) {
+  if (op == ReduceOp::kMax || op == ReduceOp::kMin) {
+    return expected_extreme(op == ReduceOp::kMax, parts);
+  }
+  std::vector<Wide<T>> inputs;
+  std::vector<Factor<Wide<T>>> factors;
+  for (const T part : parts) {
+    inputs.push_back(widened(part));
+    factors.push_back({widened(part)});
+  }
+  if (op == ReduceOp::kProd) return narrowed<T>(sum_of_tree(tree, factors).value);
+  Wide<T> sum = sum_of_tree(tree, inputs);
+  if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(parts.size());
+  return narrowed<T>(sum);
+}
+
+// The additions that a plan states, element by element.
 template <class T>
 std::vector<T> reduced_by(const ReductionPlan& plan, ReduceOp op,
                           const std::vector<std::vector<T>>& rows) {
@@ -25,11 +43,9 @@ std::vector<T> reduced_by(const ReductionPlan& plan, ReduceOp op,
     const AdditionTree tree = plan.additions(chunk);
     const auto c = static_cast<std::size_t>(chunk);
     for (std::size_t i = begins[c]; i < begins[c + 1]; ++i) {
-      std::vector<Wide<T>> inputs;
-      for (const std::vector<T>& row : rows) inputs.push_back(widened(row[i]));
-      Wide<T> sum = sum_of_tree(tree, inputs);
-      if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(rows.size());
-      result.push_back(narrowed<T>(sum));
+      std::vector<T> parts;
+      for (const std::vector<T>& row : rows) parts.push_back(row[i]);
+      result.push_back(reduced_by(tree, op, parts));
     }
   }
   return result;

@@ -51,10 +51,53 @@ T narrowed(Wide<T> value) {
   }
 }
 
+/// A factor of a product: `+` multiplies, so that the orders of sums give products (SEM-253).
+template <class W>
+struct Factor {
+  W value;
+
+  Factor& operator+=(const Factor& right) {
+    value *= right.value;
+    return *this;
+  }
+  friend Factor operator+(Factor left, const Factor& right) { return left += right; }
+};
+
+/// The largest or the smallest part: NaN if a part is NaN, and +0 above -0 (SEM-252).
+template <class T>
+T expected_extreme(bool is_max, const std::vector<T>& parts) {
+  // Whether `one` replaces the extreme `so_far`.
+  const auto replaces = [is_max](T one, T so_far) {
+    if constexpr (std::is_integral_v<T>) {
+      return is_max ? one > so_far : one < so_far;
+    } else {
+      const auto a = widened(one);
+      const auto b = widened(so_far);
+      if (std::isnan(b)) return false;
+      if (std::isnan(a)) return true;
+      if (a == 0 && b == 0) return std::signbit(b) == is_max && std::signbit(a) != is_max;
+      return is_max ? a > b : a < b;
+    }
+  };
+  T extreme = parts.front();
+  for (const T part : parts) {
+    if (replaces(part, extreme)) extreme = part;
+  }
+  return extreme;
+}
+
 /// The reduction of an element over all replicas, rounded once.
 template <class T>
 T expected_element(ReduceOp op, const std::vector<T>& parts, ReductionOrder order,
                    std::size_t chunk) {
+  if (op == ReduceOp::kMax || op == ReduceOp::kMin) {
+    return expected_extreme(op == ReduceOp::kMax, parts);
+  }
+  if (op == ReduceOp::kProd) {
+    std::vector<Factor<Wide<T>>> factors;
+    for (T part : parts) factors.push_back({widened(part)});
+    return narrowed<T>(sum_in_order(factors, order, chunk).value);
+  }
   std::vector<Wide<T>> terms;
   for (T part : parts) terms.push_back(widened(part));
   Wide<T> sum = sum_in_order(terms, order, chunk);

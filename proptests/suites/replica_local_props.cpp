@@ -95,7 +95,7 @@ TEST_F(ReplicaLocal, WritesAreVisibleOnlyOnTheirReplica) {
 }
 
 TEST_F(ReplicaLocal, ReadsAreTheReductionOfTheComponents) {
-  testing::asserts("SEM-51");
+  testing::asserts("SEM-51", "SEM-254");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy({.order = ReductionOrder::kReplicaOrder});
@@ -103,7 +103,8 @@ TEST_F(ReplicaLocal, ReadsAreTheReductionOfTheComponents) {
     for (int id = 0; id < request.devices; ++id) {
       rows.push_back(values_of<float>({Pattern::kRandom, seed}, id, 4));
     }
-    for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    for (ReduceOp op :
+         {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd}) {
       const auto on_host = strategy.replica_local_variable(op, Row(4));
       const auto on_device =
           strategy.replica_local_variable(op, [] { return Tensor<float>::full({4}, 0.0F); });

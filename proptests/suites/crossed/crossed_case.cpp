@@ -146,7 +146,7 @@ std::string to_string(const Case& drawn) {
                                     "in host memory and on devices"};
   return fmt::format(
       "{} of leaves of {} {} {}, {}\n  by {}, {}, {}\n  with {}\n  {}, replicas on {}",
-      drawn.is_mean ? "mean" : "sum", fmt::join(drawn.lengths, ", "), to_string(drawn.dtype),
+      to_string(drawn.op), fmt::join(drawn.lengths, ", "), to_string(drawn.dtype),
       residences[static_cast<std::size_t>(drawn.residence)], to_string(drawn.values),
       algorithm_text(drawn), packing_text(drawn),
       drawn.order ? "order named: " + to_string(*drawn.order) : "no order named",

@@ -61,7 +61,7 @@ struct Case {
   Target target = Target::kInReplicas;
   std::vector<int> destination{0};  ///< Devices of the backend; the first for kOneDevice.
   DType dtype = DType::kFloat32;
-  bool is_mean = false;                ///< Never of integers.
+  ReduceOp op = ReduceOp::kSum;        ///< MEAN never of integers.
   std::vector<std::size_t> lengths{};  ///< Of the leaves.
   Values values{};
 

@@ -76,7 +76,7 @@ DType element_type(int drawn) {
 rc::Gen<Case> some_choices() {
   return rc::gen::map(
       rc::gen::tuple(choice(32), choice(1 << 12), some_order(), choice(4), choice(200), choice(6),
-                     choice(5), choice(2), choice(4), choice(1 << 16)),
+                     choice(5), choice(8), choice(4), choice(1 << 16)),
       [](const auto& drawn) {
         Case made;
         made.dtype = element_type(std::get<0>(drawn));
@@ -89,7 +89,11 @@ rc::Gen<Case> some_choices() {
         constexpr int residences[] = {0, 1, 1, 1, 2, 2};
         made.residence = static_cast<Residence>(residences[std::get<5>(drawn)]);
         made.target = static_cast<Target>(std::get<6>(drawn));
-        made.is_mean = std::get<7>(drawn) == 1 && is_floating(made.dtype);
+        constexpr ReduceOp ops[] = {ReduceOp::kSum,  ReduceOp::kSum,  ReduceOp::kMean,
+                                    ReduceOp::kMean, ReduceOp::kProd, ReduceOp::kProd,
+                                    ReduceOp::kMax,  ReduceOp::kMin};
+        made.op = ops[std::get<7>(drawn)];
+        if (made.op == ReduceOp::kMean && !is_floating(made.dtype)) made.op = ReduceOp::kSum;
         made.values.pattern = std::get<8>(drawn) == 3 ? Pattern::kSpecials : Pattern::kRandom;
         made.values.seed = static_cast<std::uint64_t>(std::get<9>(drawn));
         return made;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reductions with everything combined: each algorithm with each order, packing, element type,
-// residence and destination, sums and means, against the additions that the rules state and against
-// exact sums (SEM-21, SEM-30 to SEM-33, SEM-122, SEM-146, SEM-147, SEM-149).
+// residence, destination and operator, against the additions (or multiplications) that the rules
+// state and against exact sums (SEM-21, SEM-30 to SEM-33, SEM-122, SEM-146, SEM-147, SEM-149,
+// SEM-252, SEM-253).
 #include "belfry/testing/asserts.h"
 #include "suites/crossed/crossed_case.h"
 #include "suites/crossed/crossed_oracle.h"
@@ -12,6 +13,7 @@
 #include "suites/reduce_oracle.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -85,7 +87,7 @@ class LeafCheck {
       const std::vector<T> terms = terms_of(inputs, i);
       wanted.push_back(stated(terms, places[i]).value_or(result[i]));
       if constexpr (!std::is_integral_v<T>) {
-        RC_ASSERT(is_near_the_exact(drawn_.is_mean, terms, result[i]));
+        RC_ASSERT(is_near_the_exact(drawn_.op, terms, result[i]));
       }
     }
     RC_ASSERT(Numbers<T>(result) == Numbers<T>(wanted));
@@ -93,15 +95,22 @@ class LeafCheck {
 
  private:
   std::optional<T> stated(const std::vector<T>& terms, const Place& place) const {
+    const bool is_extreme = drawn_.op == ReduceOp::kMax || drawn_.op == ReduceOp::kMin;
+    // Neither extremes nor sums and products of integers depend on the order.
+    if (is_extreme || std::is_integral_v<T>) {
+      return expected_element(drawn_.op, terms, ReductionOrder::kReplicaOrder, 0);
+    }
+    if (drawn_.op == ReduceOp::kProd) {
+      std::vector<Factor<Wide<T>>> factors;
+      for (const T term : terms) factors.push_back({widened(term)});
+      const auto product = stated_sum(drawn_, native_, is_tensor_, factors, place);
+      return product ? std::optional(narrowed<T>(product->value)) : std::nullopt;
+    }
     std::vector<Wide<T>> wide;
     for (const T term : terms) wide.push_back(widened(term));
-    // Sums of integers do not depend on the order.
-    if (std::is_integral_v<T>) {
-      return narrowed<T>(sum_in_order(wide, ReductionOrder::kReplicaOrder, 0));
-    }
     auto sum = stated_sum(drawn_, native_, is_tensor_, wide, place);
     if (!sum) return std::nullopt;
-    if (drawn_.is_mean) *sum /= static_cast<Wide<T>>(terms.size());
+    if (drawn_.op == ReduceOp::kMean) *sum /= static_cast<Wide<T>>(terms.size());
     return narrowed<T>(*sum);
   }
 
@@ -145,7 +154,7 @@ class Reductions {
 
   // The result on each replica, or on each device of the destination.
   std::vector<Rows> results(Strategy& strategy) const {
-    const auto op = drawn_.is_mean ? ReduceOp::kMean : ReduceOp::kSum;
+    const ReduceOp op = drawn_.op;
     if (drawn_.target == Target::kInReplicas) {
       const auto reduced = strategy.run([&](ReplicaContext& replica) {
         return replica.all_reduce(op, nest_of(drawn_, leaves_, replica.replica_id()));
@@ -266,6 +275,7 @@ TYPED_TEST_SUITE(Crossed, Routes, RouteNames);
 TYPED_TEST(Crossed, ReductionsHaveTheStatedBits) {
   asserts("SEM-30", "SEM-31", "SEM-32", "SEM-33");
   asserts("SEM-122", "SEM-146", "SEM-147", "SEM-149");
+  asserts("SEM-252", "SEM-253");
   this->have_the_stated_bits(TypeParam::value);
 }
 

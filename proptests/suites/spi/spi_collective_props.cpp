@@ -110,7 +110,10 @@ Drawn draw(Bits& bits) {
   drawn.dtype = kTypes[bits.below(8)];
   drawn.in_place = bits.below(2) == 1;
   drawn.root = static_cast<int>(bits.below(static_cast<std::size_t>(drawn.size)));
-  drawn.op = is_floating(drawn.dtype) && bits.below(2) == 1 ? ReduceOp::kMean : ReduceOp::kSum;
+  constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin};
+  const bool of_few_types = bits.below(2) == 1;  // Products of floats are inexact.
+  const ReduceOp own = is_floating(drawn.dtype) ? ReduceOp::kMean : ReduceOp::kProd;
+  drawn.op = of_few_types ? own : kOps[bits.below(3)];
   // Means of exact sums are exact if the divisor is a power of two.
   if (drawn.op == ReduceOp::kMean) drawn.size = 1 << bits.below(4);
   drawn.root %= drawn.size;

@@ -7,6 +7,7 @@
 #include "testing/trials/public_state.h"
 
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -15,11 +16,20 @@ namespace belfry::sim::testing {
 
 using Kind = PublicStep::Kind;
 
+namespace {
+
+ReduceOp operator_of(const PublicStep& step) {
+  constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin};
+  return kOps[step.a % std::size(kOps)];
+}
+
+}  // namespace
+
 void PublicState::take_together(ReplicaContext& replica, const PublicStep& step) {
   const auto id = static_cast<std::size_t>(replica.replica_id());
   switch (step.kind) {
     case Kind::kAllReduce:
-      own_[id] = replica.all_reduce(ReduceOp::kSum, own(replica));
+      own_[id] = replica.all_reduce(operator_of(step), own(replica));
       return;
     case Kind::kAssignAdd:
       replica.assign_add(total_, slots_[id]);

@@ -32,7 +32,7 @@ struct PublicStep {
     kAddLocal,      ///< Changes the own component of a replica-local variable.
     kThrow,         ///< Throws.
     // Of all replicas together.
-    kAllReduce,     ///< The own tensor becomes the sum of all.
+    kAllReduce,     ///< The own tensor becomes the sum, or an extreme, of all.
     kMergeCell,     ///< A merge function changes a captured cell.
     kMergeOwn,      ///< A merge function sees a number of each replica.
     kMergeTensors,  ///< A merge function reduces the own tensors, and reads the mean on the host.
