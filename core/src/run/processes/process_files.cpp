@@ -159,6 +159,7 @@ void add_parts(StrategyCore& core, const TensorFileLayout& layout, ReadArray rea
     if (part.array < 0) {
       add(part.bytes);
     } else {
+      const WaitForFile wait(core);
       read(part.array, take);
     }
   }
@@ -176,7 +177,6 @@ bool save_once(StrategyCore& core, const TensorFile& file, const TensorFileLayou
     return Bytes();
   });
   answer_of_first(core, kFileBegun, site, {});
-  const WaitForFile wait(core);
   told_to_all(core, site, [&] {
     save->begin();
     return Bytes();
