@@ -8,8 +8,16 @@
 namespace belfry::detail {
 
 void launch_in_order(Stream& stream, Kernel&& kernel) {
-  for (const BufferView& input : kernel.inputs) order_read(stream, input);
-  for (const BufferView& output : kernel.outputs) order_write(stream, output);
+  // Operands often have neighbours in one buffer.
+  const Buffer* latest = nullptr;
+  for (const BufferView& input : kernel.inputs) {
+    if (std::exchange(latest, input.buffer.get()) != input.buffer.get()) order_read(stream, input);
+  }
+  latest = nullptr;
+  for (const BufferView& output : kernel.outputs) {
+    if (std::exchange(latest, output.buffer.get()) != output.buffer.get())
+      order_write(stream, output);
+  }
   stream.launch(std::move(kernel));
 }
 

@@ -16,7 +16,10 @@ namespace belfry::detail {
 struct PendingAccesses::State {
   mutable std::mutex mutex;
   StreamPointPtr write;
-  std::vector<StreamPointPtr> reads;  // After the write; at most one of each stream.
+  // The reads after the write, at most one of each stream. Most buffers have a single one: the
+  // first takes no memory of its own.
+  StreamPointPtr read;
+  std::vector<StreamPointPtr> more_reads;
 };
 
 void PendingAccesses::destroy() noexcept { delete state_.load(std::memory_order_acquire); }
@@ -42,7 +45,9 @@ std::vector<StreamPointPtr> PendingAccesses::all() const {
   const State* const known = state_.load(std::memory_order_acquire);
   if (known == nullptr) return {};
   const std::lock_guard lock(known->mutex);
-  std::vector<StreamPointPtr> points = known->reads;
+  std::vector<StreamPointPtr> points;
+  if (known->read != nullptr) points.push_back(known->read);
+  points.insert(points.end(), known->more_reads.begin(), known->more_reads.end());
   if (known->write != nullptr) points.push_back(known->write);
   return points;
 }
@@ -60,29 +65,43 @@ void PendingAccesses::precede_read(Stream& stream, const Stream& own) {
 void PendingAccesses::precede_write(Stream& stream, const Stream& own) {
   if (empty()) return;
   State& known = state();
-  std::vector<StreamPointPtr> reads;
+  StreamPointPtr write;
+  StreamPointPtr read;
+  std::vector<StreamPointPtr> more_reads;
   {
     const std::lock_guard lock(known.mutex);
-    reads = known.reads;
+    write = known.write;
+    read = known.read;
+    more_reads = known.more_reads;
+    if (write == nullptr && read == nullptr && more_reads.empty()) return;
   }
-  for (const StreamPointPtr& point : reads) point->precede(stream);
-  precede_read(stream, own);
-  if (&stream != &own || reads.empty()) return;
+  if (read != nullptr) read->precede(stream);
+  for (const StreamPointPtr& point : more_reads) point->precede(stream);
+  if (write != nullptr) write->precede(stream);
+  if (&stream != &own) return;
   const std::lock_guard lock(known.mutex);
-  std::erase_if(known.reads, [&](const StreamPointPtr& point) {
-    return std::ranges::find(reads, point) != reads.end();
+  if (known.write == write) known.write = nullptr;
+  if (known.read == read) known.read = nullptr;
+  std::erase_if(known.more_reads, [&](const StreamPointPtr& point) {
+    return std::ranges::find(more_reads, point) != more_reads.end();
   });
 }
 
 void PendingAccesses::add_read(StreamPointPtr point) {
   State& known = state();
   const std::lock_guard lock(known.mutex);
+  if (known.read != nullptr && known.read->is_beside(*point)) {
+    known.read = std::move(point);
+    return;
+  }
   const auto earlier = std::ranges::find_if(
-      known.reads, [&](const StreamPointPtr& read) { return read->is_beside(*point); });
-  if (earlier == known.reads.end()) {
-    known.reads.push_back(std::move(point));
-  } else {
+      known.more_reads, [&](const StreamPointPtr& read) { return read->is_beside(*point); });
+  if (earlier != known.more_reads.end()) {
     *earlier = std::move(point);
+  } else if (known.read == nullptr) {
+    known.read = std::move(point);
+  } else {
+    known.more_reads.push_back(std::move(point));
   }
 }
 
@@ -90,7 +109,8 @@ void PendingAccesses::add_write(StreamPointPtr point) {
   State& known = state();
   const std::lock_guard lock(known.mutex);
   known.write = std::move(point);
-  known.reads.clear();
+  known.read = nullptr;
+  known.more_reads.clear();
 }
 
 }  // namespace belfry::detail
