@@ -16,6 +16,7 @@ namespace belfry::cuda {
 
 Stream& own(const SharedState& shared, belfry::Stream& stream);
 Event& own(const SharedState& shared, belfry::Event& event);
+Buffer& own(const SharedState& shared, belfry::Buffer& buffer);
 /// Also throws: InvalidArgumentError (kInvalidArgument, kOutOfBounds) if the view has no buffer, is
 /// misaligned, or ends after the buffer.
 Buffer& own(const SharedState& shared, const BufferView& view);

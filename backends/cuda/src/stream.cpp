@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kMaxInFlight = 256;
 constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
 // With no more in flight nobody asks for the end of the work.
-constexpr std::size_t kFewInFlight = 8;
+constexpr std::size_t kFewInFlight = 32;
 constexpr std::size_t kFewBytesInFlight = std::size_t{1} << 20;
 
 void require_equal_bytes(const BufferView& to, const BufferView& from) {
@@ -68,9 +68,12 @@ void Stream::launch(Kernel kernel) {
   validate(kernel);
   tell(operation_name(kernel));
   std::vector<BufferPtr> buffers;
+  const belfry::Buffer* latest = nullptr;
   for (const auto* views : {&kernel.outputs, &kernel.inputs}) {
     for (const BufferView& view : *views) {
-      require_reachable(own(state_->shared(), view), state_->gpu());
+      // Operands often have neighbours in one buffer.
+      if (std::exchange(latest, view.buffer.get()) == view.buffer.get()) continue;
+      require_reachable(own(state_->shared(), *view.buffer), state_->gpu());
       if (!needs_no_hold(view.buffer)) buffers.push_back(view.buffer);
     }
   }
@@ -273,16 +276,20 @@ std::list<Stream::InFlight> Stream::take_finished(std::size_t most, bool all) {
   while (all || has_much_in_flight()) {
     const auto first = marked_from(in_flight_.begin());
     if (first == in_flight_.end()) break;
+    auto last = first;
     if (in_flight_.size() > most) {
       const auto is_done = [&] { return has_happened(first->done->get()); };
       cuda::await_peers(state_->shared(), is_done);
       Counters::add(state_->shared().counters.synchronize.host_waits);
       BELFRY_CUDA_TRY(cudaEventSynchronize(first->done->get()));
+    } else if (!all) {
+      // A single question about the first half; about the first work if much memory is kept.
+      const auto half = static_cast<std::ptrdiff_t>((in_flight_.size() - 1) / 2);
+      const auto middle = marked_from(std::next(in_flight_.begin(), half));
+      if (middle != in_flight_.end()) last = middle;
     }
-    // A single question about the first half.
-    const auto half = static_cast<std::ptrdiff_t>((in_flight_.size() - 1) / 2);
-    auto last = all ? first : marked_from(std::next(in_flight_.begin(), half));
-    if (last == in_flight_.end() || last == first || !has_happened(last->done->get())) {
+    if (!has_happened(last->done->get())) {
+      if (last == first || bytes_in_flight_ < kFewBytesInFlight) break;
       last = first;
       if (!has_happened(first->done->get())) break;
     }

@@ -58,10 +58,10 @@ std::optional<Overlap> compare_all_pairs(const Kernel& kernel, bool in_place) {
 // The place of a view in an order in which views with common bytes are neighbours: the address, or
 // for buffers without an address the buffer and the offset.
 struct Place {
-  explicit Place(const BufferView& view)
-      : address(view.buffer->address() == nullptr ? 0 : number_of(view.buffer->address())),
-        buffer(address == 0 ? number_of(view.buffer.get()) : 0),
-        offset(address + view.offset) {}
+  explicit Place(const BufferView& view, std::size_t of = 0)
+      : buffer(view.buffer->address() == nullptr ? number_of(view.buffer.get()) : 0),
+        offset(number_of(view.buffer->address()) + view.offset),
+        output(of) {}
 
   bool operator<(const Place& other) const {
     return buffer != other.buffer ? buffer < other.buffer : offset < other.offset;
@@ -70,27 +70,26 @@ struct Place {
   static std::uintptr_t number_of(const void* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);
   }
-  std::uintptr_t address;
   std::uintptr_t buffer;
   std::uintptr_t offset;
+  std::size_t output;  // The number of the view.
 };
 
 // For many operands. Places group the views; the result does not depend on the order of the groups.
 class SortedOutputs {
  public:
   explicit SortedOutputs(const Kernel& kernel) : kernel_(kernel) {
+    order_.reserve(kernel.outputs.size());
     for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
-      if (kernel.outputs[o].count > 0) order_.push_back(o);
+      if (kernel.outputs[o].count > 0) order_.emplace_back(kernel.outputs[o], o);
     }
-    std::ranges::sort(order_, [&](std::size_t a, std::size_t b) {
-      return is_before(kernel_.outputs[a], kernel_.outputs[b]);
-    });
+    std::sort(order_.begin(), order_.end());
   }
 
   void compare_neighbours(std::optional<Overlap>& found) const {
     for (std::size_t k = 1; k < order_.size(); ++k) {
-      if (!share_memory(kernel_.outputs[order_[k - 1]], kernel_.outputs[order_[k]])) continue;
-      const auto [low, high] = std::minmax(order_[k - 1], order_[k]);
+      const auto [low, high] = std::minmax(order_[k - 1].output, order_[k].output);
+      if (!share_memory(kernel_.outputs[low], kernel_.outputs[high])) continue;
       keep_first(found, {high, false, low});
     }
   }
@@ -99,12 +98,11 @@ class SortedOutputs {
   // begins before the input's end, and outputs before it that begin within the input.
   void compare(std::size_t input, bool in_place, std::optional<Overlap>& found) const {
     const BufferView& view = kernel_.inputs[input];
-    BufferView end = view;
+    Place end(view);
     end.offset += view.bytes();
-    auto at = std::ranges::lower_bound(
-        order_, end, is_before, [&](std::size_t o) -> const auto& { return kernel_.outputs[o]; });
+    auto at = std::lower_bound(order_.begin(), order_.end(), end);
     while (at != order_.begin()) {
-      const std::size_t o = *--at;
+      const std::size_t o = (--at)->output;
       if (!share_memory(kernel_.outputs[o], view)) break;
       if (!(same_view(kernel_.outputs[o], view) && may_be_input(kernel_, o, in_place))) {
         keep_first(found, {o, true, input});
@@ -113,10 +111,8 @@ class SortedOutputs {
   }
 
  private:
-  static bool is_before(const BufferView& a, const BufferView& b) { return Place(a) < Place(b); }
-
   const Kernel& kernel_;
-  std::vector<std::size_t> order_;
+  std::vector<Place> order_;
 };
 
 }  // namespace
