@@ -136,7 +136,7 @@ void HybridClique::do_reduce_scatter(const Collective& collective) {
     CollectivePart& leading = sums[static_cast<std::size_t>(group.members[0])];
     leading.output =
         wide.dtype() == dtype ? room_like(leading.input, *leading.stream, dtype) : leading.input;
-    group.clique->sum_to_first(parts_of(group, sums));
+    group.clique->reduce_to_first(ReduceOp::kSum, parts_of(group, sums));
   }
   Parts leading = leaders(sums);
   for (CollectivePart& sum : leading) sum.input = sum.output;
