@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What errors report: the code, the call, the replica.
+// Reports of errors: the code, the call, the replica.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"

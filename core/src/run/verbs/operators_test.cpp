@@ -99,7 +99,7 @@ TEST_F(Operators, HaveTheirResultOnEveryReplica) {
   EXPECT_THAT(all_reduced(ReduceOp::kMax, rows), ElementsAre(3, 7));
   EXPECT_THAT(all_reduced(ReduceOp::kMin, rows), ElementsAre(-2, -7));
   EXPECT_THAT(all_reduced(ReduceOp::kProd, rows), ElementsAre(-6, -343));
-  // As signed and as unsigned numbers the same bits have other extremes.
+  // The same bits have other extremes as signed and as unsigned numbers.
   EXPECT_THAT(all_reduced<std::int8_t>(ReduceOp::kMax, {{-1}, {1}, {-128}}), ElementsAre(1));
   EXPECT_THAT(all_reduced<std::uint8_t>(ReduceOp::kMax, {{255}, {1}, {128}}), ElementsAre(255));
 }
@@ -257,7 +257,7 @@ TEST_F(Operators, ReadReplicaLocalVariables) {
   EXPECT_EQ(read(ReduceOp::kProd), -6);
 }
 
-// What was read is read again after a restore, on other numbers of replicas too.
+// A restore gives the same read, on other numbers of replicas too.
 TEST_F(Operators, RestoreReplicaLocalVariables) {
   testing::asserts("SEM-254");
   const auto checkpoint = [](Strategy& strategy, auto& most, auto& least, auto& product) {
