@@ -90,7 +90,7 @@ template <class T>
 T reduce_scatter_vjp(ReplicaContext& replica, ReduceOp op, T cotangent, Axis axis,
                      detail::MergePlace place = CallSite::here()) {
   if constexpr (detail::require_axes<T>()) {
-    detail::require_operator(op, place.site);
+    detail::require_linear(op, place.site);
     T joined = replica.all_gather(std::move(cotangent), axis, place);
     if (op == ReduceOp::kMean) {
       const std::size_t replicas = replica.all_gather(std::vector<int>{1}, place).size();
