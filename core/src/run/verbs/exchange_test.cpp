@@ -8,6 +8,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/vjp.h"
 #include "collectives/testing/counting_links.h"
 
 #include <gmock/gmock.h>
@@ -337,6 +338,14 @@ TEST_F(Exchange, RefusesOperatorsAxesAndStructuresThatDiffer) {
   EXPECT_THAT(refusal<InvalidArgumentError>(
                   [](ReplicaContext& replica) { replica.scatter_from(List(3), Axis(1), 0); }),
               HasSubstr("scatter_from along axis 1"));
+}
+
+TEST_F(Exchange, HasNoDerivativeByAnOperatorThatIsNotLinear) {
+  testing::asserts("SEM-127");
+  EXPECT_THAT(refusal<UnsupportedError>([](ReplicaContext& replica) {
+                reduce_scatter_vjp(replica, ReduceOp::kMax, std::vector{1.0}, Axis(0));
+              }),
+              HasSubstr("exchange_test.cpp:"));
 }
 
 TEST_F(Exchange, ReportsTheVerbsThatReplicasWaitIn) {
