@@ -331,6 +331,12 @@ TEST_F(Operators, AreRefusedWhereTheyMeanNothing) {
                 strategy_.run([&](ReplicaContext& replica) { all_reduce_vjp(replica, op, 1.0); });
               }),
               ErrorCode::kUnsupported);
+    EXPECT_EQ(code_of([&] {
+                strategy_.run([&](ReplicaContext& replica) {
+                  reduce_scatter_vjp(replica, op, std::vector<double>{1.0}, Axis(0));
+                });
+              }),
+              ErrorCode::kUnsupported);
     EXPECT_EQ(code_of([&] { GradientBuckets(strategy_, {"w"}, {.op = op}); }),
               ErrorCode::kInvalidArgument);
   }
