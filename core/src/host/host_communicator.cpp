@@ -68,14 +68,30 @@ void broadcast(const Collective& collective) {
   for (const CollectivePart& part : collective.parts) part.stream->copy(part.output, from.input);
 }
 
+// The same bytes as integers, whose sum of one input is the input.
+BufferView as_integers(BufferView view) {
+  const std::size_t size = size_of(view.dtype);
+  if (size == 4 || size == 8) {
+    view.dtype = size == 4 ? DType::kInt32 : DType::kInt64;
+    return view;
+  }
+  view.count = view.bytes();
+  view.dtype = DType::kUInt8;
+  return view;
+}
+
+// A reduction of one input reads the input once, and its stores bypass the caches.
 void all_gather(const Collective& collective) {
   require_values(collective.parts);
   spread_failure(collective.parts);
-  for (const CollectivePart& to : collective.parts) {
-    int rank = 0;
-    for (const CollectivePart& from : collective.parts) {
-      to.stream->copy(collective.slice(to.output, rank++), from.input);
+  int rank = 0;
+  for (const CollectivePart& from : collective.parts) {
+    std::vector<BufferView> outputs;
+    for (const CollectivePart& to : collective.parts) {
+      outputs.push_back(as_integers(collective.slice(to.output, rank)));
     }
+    launch_reduction(ReduceOp::kSum, {as_integers(from.input)}, std::move(outputs), *from.stream);
+    ++rank;
   }
 }
 
