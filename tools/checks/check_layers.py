@@ -34,7 +34,8 @@ THIRD_PARTIES = [
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
     (r"nlohmann/",
      r"core/src/words/json\.cpp|"
-     r"backends/sim/src/(explore/verdict_(json|trace)|groups|trace/trace|trace/flight_recorder)_test|"
+     r"backends/sim/src/(explore/verdict_(json|trace)|groups)_test|"
+     r"backends/sim/src/trace/(trace|flight_recorder)_test|"
      r"backends/cuda/src/flight_recorder_test|proptests/include/belfry/testing/flight_files\.h|"
      r"tools/belfry/hangs/cluster_hangs_test"),
     (r"(unsupported/)?Eigen/",
