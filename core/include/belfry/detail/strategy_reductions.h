@@ -106,10 +106,10 @@ class StrategyReductions {
 
   /// All elements of all parts, part after part in replica order, as a vector on the device of each
   /// replica of this process, or of each member of the group. `parts[i]` belongs to the i-th
-  /// replica of `present`; counts may differ. Order: through the communicator if there is one, all
-  /// replicas participate and all counts are equal, ordered as in all_reduce; else by copies on
-  /// compute streams. Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a
-  /// default-constructed tensor.
+  /// replica of `present`; counts may differ. Order: through the communicator if there is one and
+  /// all replicas participate, ordered as in all_reduce; else by copies on compute streams.
+  /// Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed
+  /// tensor.
   std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts, const Participants& present);
   /// Replaces the leaves of `parts.front()` by the reduction over all parts, in the order of
   /// `parts`, whatever the strategy's order. Any number of parts; all structures are equal. Tensors
