@@ -43,7 +43,7 @@ void two_groups(Backend& backend) {
 
 // A merge follows the arrivals of its members, and its members alone resume after the merge.
 TEST(Groups, OrderTheirMembersInATrace) {
-  testing::asserts("SEM-276");
+  belfry::testing::asserts("SEM-276");
   const std::string path = ::testing::TempDir() + "belfry_groups_trace";
   {
     TraceFile trace{path, {}};
@@ -89,7 +89,7 @@ TEST(Groups, OrderTheirMembersInATrace) {
 
 // Rank 1 has the merge of {1, 3} and that of all.
 TEST(Groups, HaveGroupsInTheFilesOfAFlightRecorder) {
-  testing::asserts("SEM-276");
+  belfry::testing::asserts("SEM-276");
   const std::string prefix = ::testing::TempDir() + "belfry_groups_flight-";
   FlightRecorder recorder{prefix};
   Backend backend{{.devices = 4}, Attachments{.recorder = &recorder}};
@@ -112,7 +112,7 @@ TEST(Groups, HaveGroupsInTheFilesOfAFlightRecorder) {
 // Tensors of a group use the collectives of a communicator of its members; devices of other
 // replicas get no memory.
 TEST(Groups, ReduceAndGatherTensorsOnTheirDevicesAlone) {
-  testing::asserts("SEM-272");
+  belfry::testing::asserts("SEM-272");
   Backend backend{{.devices = 6, .record = true}};
   MirroredStrategy strategy{backend};
   const ReplicaGroups groups = strategy.groups({{1, 2, 4}});
@@ -139,7 +139,7 @@ TEST(Groups, ReduceAndGatherTensorsOnTheirDevicesAlone) {
 
 // The order of the merge functions of two groups is no promise: there is no certificate.
 TEST(Groups, HaveNoCertificate) {
-  testing::asserts("SEM-276");
+  belfry::testing::asserts("SEM-276");
   const Verdict verdict = explore({.devices = 2}, [](Backend& backend) {
     MirroredStrategy strategy{backend};
     const ReplicaGroups alone = strategy.groups({{0}, {1}});

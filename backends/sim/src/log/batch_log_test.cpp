@@ -77,7 +77,7 @@ TEST_F(BatchInTheLog, GivesResultsOfOneBufferBytesOfTheirOwn) {
 TEST(BatchThatFails, LeavesTensorsAsTheyAre) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     sim::Backend backend{{.devices = 2, .schedule = Schedule::random(), .seed = seed}};
-    detail::StrategyReductions reductions(backend, {0, 1});
+    belfry::detail::StrategyReductions reductions(backend, {0, 1});
     std::vector<Rows> rows(2);
     for (int replica : {0, 1}) {
       const Placement place{&backend, replica};
@@ -87,8 +87,9 @@ TEST(BatchThatFails, LeavesTensorsAsTheyAre) {
       rows[replica].emplace_back();
     }
     const std::vector<std::vector<LeafRef>> parts{leaves_of(rows[0]), leaves_of(rows[1])};
-    EXPECT_THROW(reductions.all_reduce(ReduceOp::kSum, parts, true, detail::Participants(2)),
-                 InvalidArgumentError);
+    EXPECT_THROW(
+        reductions.all_reduce(ReduceOp::kSum, parts, true, belfry::detail::Participants(2)),
+        InvalidArgumentError);
     for (const Rows& own : rows) {
       for (int i = 0; i < 65; ++i) {
         EXPECT_EQ(own[static_cast<std::size_t>(i)].to_host(),
