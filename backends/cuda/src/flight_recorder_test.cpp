@@ -98,7 +98,7 @@ TEST_F(CudaFlights, TellExchangesAndReduceScatters) {
   clique->run({.kind = CollectiveKind::kReduceScatter, .parts = members.parts});
   for (const CollectivePart& part : members.parts) part.stream->synchronize();
   recorder.write();
-  const std::vector<Json> calls = entries_of(file(0), "communicator");
+  const std::vector<Json> calls = testing::flight_entries(file(0), "communicator");
   ASSERT_EQ(calls.size(), 2U);
   EXPECT_EQ(calls[0]["profiling_name"], "nccl:exchange");
   EXPECT_EQ(calls[0]["input_sizes"], Json::parse("[[1]]"));

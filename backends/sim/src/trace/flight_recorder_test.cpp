@@ -204,7 +204,7 @@ TEST_F(FlightRecorders, TellTheRootOfABroadcast) {
     parts.push_back({view, view, &stream});
   }
   const std::vector<int> ranks{0, 1};
-  backend.communicator(ranks)->broadcast(1, parts);
+  backend.communicator(ranks)->run({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = 1});
   float found = 0;
   parts[0].stream->read(&found, parts[0].output);
   EXPECT_EQ(found, 1.0F);
