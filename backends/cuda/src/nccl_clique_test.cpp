@@ -7,7 +7,6 @@
 #include "belfry/cuda/backend.h"
 #include "belfry/error.h"
 #include "belfry/sim/driver.h"
-#include "belfry/testing/asserts.h"
 #include "support_test.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +46,6 @@ TEST(NcclClique, IsNotUsedForASingleDevice) {
 
 // NCCL gives 1 and any zero. On several GPUs, with one and with several devices each.
 TEST(NcclClique, ExtremesOfFloatsSpreadNaNAndOrderZeros) {
-  testing::asserts("SEM-252");
   for (const std::vector<int>& gpus : {std::vector<int>{0, 1, 2}, std::vector<int>{0, 0, 1}}) {
     const sim::SimulatedDriver machine({.gpus = 3});
     Backend backend{{.devices = gpus, .carrier = Carrier::kFiber, .warm_up = false}};
@@ -72,7 +70,6 @@ TEST(NcclClique, ExtremesOfFloatsSpreadNaNAndOrderZeros) {
 
 // Integers go through NCCL's own operators, without memory for the inputs of all ranks.
 TEST(NcclClique, ExtremesOfIntegersAreNccls) {
-  testing::asserts("SEM-252", "SEM-253");
   const sim::SimulatedDriver machine({.gpus = 3});
   Backend backend{{.devices = {0, 1, 2}, .carrier = Carrier::kFiber, .warm_up = false}};
   MirroredStrategy strategy{backend};
