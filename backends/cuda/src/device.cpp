@@ -55,14 +55,20 @@ BufferPtr Device::allocate(std::size_t bytes, belfry::Stream& stream) {
                                "memory of one device is allocated on a stream of another",
                                "pass a stream of the device that the memory shall be on");
   }
-  try {
+  const auto make = [&] {
     return std::make_shared<Buffer>(*this, std::make_shared<HomeMemory>(mine.handle(), bytes));
-  } catch (const DeviceError& error) {
-    if (error.code() != ErrorCode::kOutOfMemory) throw;
+  };
+  // Streams keep the memory of finished work until later work is enqueued: release the memory now.
+  // If that is not enough, wait for the work that is not finished.
+  for (const bool waits : {false, true}) {
+    try {
+      return make();
+    } catch (const DeviceError& error) {
+      if (error.code() != ErrorCode::kOutOfMemory) throw;
+    }
+    Stream::let_go_of_work(*shared_, waits);
   }
-  // Streams release finished work when new work is enqueued. Idle streams have not: release now.
-  Stream::let_go_of_finished(*shared_);
-  return std::make_shared<Buffer>(*this, std::make_shared<HomeMemory>(mine.handle(), bytes));
+  return make();
 }
 
 BufferPtr Device::adopt(ForeignMemory memory, belfry::Stream& stream) {

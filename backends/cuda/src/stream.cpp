@@ -251,12 +251,12 @@ void Stream::let_go_of_finished() {
   state_->shared().ended_in_bodies.let_go();
 }
 
-void Stream::let_go_of_finished(SharedState& shared) {
+void Stream::let_go_of_work(SharedState& shared, bool waits) {
   shared.ended_in_bodies.let_go();
   std::list<InFlight> finished;
   const std::lock_guard lock(shared.streams_mutex);
   for (Stream* stream : shared.streams) {
-    finished.splice(finished.end(), stream->take_finished(kAnyNumber, true));
+    finished.splice(finished.end(), stream->take_finished(waits ? 0 : kAnyNumber, true));
   }
 }
 

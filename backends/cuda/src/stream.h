@@ -41,9 +41,10 @@ class Stream final : public belfry::Stream {
   DeviceState& state() const { return *state_; }
   /// The objects of users' kernels for this stream.
   StreamObjects& objects() { return objects_; }
-  /// Releases the buffers that finished work has held, on all streams of the backend. Throws:
-  /// DeviceError with an error of the work.
-  static void let_go_of_finished(SharedState& shared);
+  /// Releases the buffers that finished work has held, on all streams of the backend. `waits`:
+  /// blocks the host until all work with buffers is finished. Throws: DeviceError with an error of
+  /// the work.
+  static void let_go_of_work(SharedState& shared, bool waits);
 
  private:
   struct InFlight {

@@ -104,7 +104,8 @@ class Device {
   virtual DeviceSpec spec() const = 0;  ///< The name of the device.
   /// Memory for work enqueued on `stream` from now on. Contents are undefined; the simulator
   /// reports reads of bytes that were never written. Zero bytes are allowed.
-  /// Order: the host does not block.
+  /// Order: the host does not block; a backend that is short of memory may first wait for the work
+  /// that still uses some.
   /// Throws: DeviceError (kOutOfMemory).
   virtual BufferPtr allocate(std::size_t bytes, Stream& stream) = 0;
   /// The stream of computations with this device's tensors.
