@@ -169,7 +169,8 @@ BELFRY_HOST_DEVICE constexpr C apply(C folded, C x) {
   } else if constexpr (op == FoldOp::kMinimum) {
     return least(folded, x);
   } else if constexpr (!std::is_floating_point_v<C>) {
-    return apply < op == FoldOp::kSum ? BinaryOp::kAdd : BinaryOp::kMultiply > (folded, x);
+    constexpr BinaryOp kStep = op == FoldOp::kSum ? BinaryOp::kAdd : BinaryOp::kMultiply;
+    return apply<kStep>(folded, x);
   } else {
     return op == FoldOp::kSum ? folded + x : folded * x;
   }

@@ -163,7 +163,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
 template <class E>
 Mirrored<E> reduce_along(StrategyCore& core, ReduceOp op, const PerReplica<std::vector<E>>& value,
                          Axis axis, CallSite site) {
-  using C = element::Compute<E>;
+  using C = FoldOf<E>;
   std::vector<Shape> shapes;
   ReplicaArray<C> folds(value.present().count());
   for (const std::vector<E>& part : value) {
