@@ -23,12 +23,15 @@ class FlightFiles : public ::testing::Test {
 
   /// The file of a rank, of a recorder with `prefix`.
   std::string path(int rank) const { return folder + "/run-rank" + std::to_string(rank) + ".json"; }
+  /// The contents of the file of a rank.
   nlohmann::json file(int rank) const { return nlohmann::json::parse(std::ifstream(path(rank))); }
 
+  /// A new folder below the folder for temporary files.
   std::string folder = [] {
     std::string name = (std::filesystem::temp_directory_path() / "flight-XXXXXX").string();
     return std::string(::mkdtemp(name.data()));
   }();
+  /// For the recorder of the test.
   std::string prefix = folder + "/run-";
 };
 

@@ -17,7 +17,7 @@ class StrategyCore;
 
 /// What was taken from the front of a dataset.
 struct RowsTaken {
-  std::int64_t rows = 0;
+  std::int64_t rows = 0;  ///< The number of rows.
   /// The number of elements, of datasets whose elements replicas take whole; 0: not counted.
   std::int64_t elements = 0;
 
@@ -37,10 +37,10 @@ class DatasetPosition {
   DatasetPosition(StrategyCore& core, Recipe recipe, bool has_all_rows, CallSite made)
       : core_(&core), recipe_(std::move(recipe)), has_all_rows_(has_all_rows), made_(made) {}
 
-  StrategyCore* core() const { return core_; }
-  const Recipe& recipe() const { return recipe_; }
-  bool has_all_rows() const { return has_all_rows_; }
-  CallSite made() const { return made_; }
+  StrategyCore* core() const { return core_; }         ///< Of the strategy.
+  const Recipe& recipe() const { return recipe_; }     ///< The calls that made the dataset.
+  bool has_all_rows() const { return has_all_rows_; }  ///< As in the constructor.
+  CallSite made() const { return made_; }              ///< The call that distributed the dataset.
 
   /// Where the loop begun last stands; before a loop, where the next loop begins.
   const RowsTaken& taken() const { return taken_; }
@@ -52,6 +52,7 @@ class DatasetPosition {
     if (!is_restored_) taken_ = {};
     return ++loop_;
   }
+  /// A loop hands out a step. Loops with lower numbers than the last change nothing.
   void hand_out(std::uint64_t loop, const RowsTaken& step) {
     if (loop != loop_) return;
     // A loop that began behind some rows does not know the number of their elements.

@@ -48,10 +48,12 @@ std::int64_t rows_or_one(const B& element) {
 template <class B>
 class RestReader {
  public:
+  /// `reader` is at the start of the data.
   RestReader(ReaderOf<B> reader, const RowsTaken& taken)
       : reader_(std::move(reader)),
         elements_(taken.elements),
         rows_(taken.elements > 0 ? 0 : taken.rows) {}
+  /// The next element; nothing at the end.
   std::optional<B> operator()() {
     for (; elements_ > 0; --elements_) {
       if (!reader_()) return std::nullopt;
@@ -77,6 +79,7 @@ class RestReader {
   std::int64_t rows_;      // Left to skip.
 };
 
+/// `reader` behind the rows that were taken.
 template <class B>
 ReaderOf<B> rest_of(ReaderOf<B> reader, const RowsTaken& taken) {
   if (taken == RowsTaken{}) return reader;
