@@ -81,8 +81,9 @@ TEST(HostPlace, ReportsThatNothingIsLeftToPin) {
   machine.fail("cudaHostAlloc", 1, kNoMemory);
   EXPECT_NO_THROW(allocate()) << "the second try succeeds";
   const BufferPtr spare_is_taken = host.allocate(8, host.compute_stream());
-  machine.fail("cudaHostAlloc", 1, kNoMemory);
-  machine.fail("cudaHostAlloc", 2, kNoMemory);
+  for (int call : {1, 2}) machine.fail("cudaHostAlloc", call, kNoMemory);
+  const BufferPtr after_a_wait = host.allocate(8, host.compute_stream());
+  for (int call : {1, 2, 3}) machine.fail("cudaHostAlloc", call, kNoMemory);
   EXPECT_EQ(code_of(allocate), ErrorCode::kOutOfMemory);
 }
 

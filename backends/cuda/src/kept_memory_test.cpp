@@ -60,6 +60,32 @@ TEST(KeptMemory, OutlivesACallThatFailsAfterTheWork) {
   EXPECT_GE(refused, 3 * 12) << "one event made, one recorded, and once the GPU asked for";
 }
 
+// The second tensor fits when the copy of the first has ended.
+TEST(KeptMemory, OfWorkThatEndsIsThereForLaterTensors) {
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    SCOPED_TRACE(seed);
+    const sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+    Backend backend{{.memory_limit_bytes = 8}};
+    belfry::Device& device = backend.device(0);
+    belfry::Stream& home = device.compute_stream();
+    belfry::Stream& away = device.communication_stream();
+    const BufferView to = view_of(device.allocate(4, away), DType::kFloat32);
+    {
+      const BufferView from = view_of(device.allocate(4, home), DType::kFloat32);
+      const float value = 5;
+      home.write(from, &value);
+      home.synchronize();
+      away.copy(to, from);
+    }
+    EXPECT_NO_THROW(device.allocate(4, home));
+    EXPECT_EQ(code_of([&] { device.allocate(8, home); }), ErrorCode::kOutOfMemory);
+    float copied = 0;
+    away.read(&copied, to);
+    EXPECT_EQ(copied, 5);
+    EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  }
+}
+
 // The copy is enqueued without a mark of its end: the destructor of its stream waits, and first
 // gets an error.
 TEST(KeptMemory, OutlivesTheEndOfAStreamThatReportsAnError) {
