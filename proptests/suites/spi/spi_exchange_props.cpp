@@ -102,6 +102,19 @@ struct Split {
   std::size_t all = 0;
 };
 
+// Each rank has its slice of `all`.
+template <class E>
+void require_slices(Ranks& ranks, const Split& split, const std::vector<E>& all) {
+  for (std::size_t rank = 0; rank < split.counts.size(); ++rank) {
+    const HostArray found = download(ranks.part(rank).output);
+    for (std::size_t i = 0; i < split.counts[rank]; ++i) {
+      E number{};
+      std::memcpy(&number, found.bytes.data() + sizeof number * i, sizeof number);
+      RC_ASSERT(number == all[split.begins[rank] + i]);
+    }
+  }
+}
+
 // Elements of type int32 that add up by hand.
 TEST_F(SpiExchanges, ReduceScatterGivesEachRankItsSum) {
   testing::asserts("SEM-268");
@@ -125,14 +138,7 @@ TEST_F(SpiExchanges, ReduceScatterGivesEachRankItsSum) {
                              : allocate(ranks.device(rank), DType::kInt32, split.counts[rank]);
     }
     ranks.run({.kind = CollectiveKind::kReduceScatter, .counts = split.told});
-    for (std::size_t rank = 0; rank < size; ++rank) {
-      const HostArray found = download(ranks.part(rank).output);
-      for (std::size_t i = 0; i < split.counts[rank]; ++i) {
-        std::uint32_t number = 0;
-        std::memcpy(&number, found.bytes.data() + 4 * i, 4);
-        RC_ASSERT(number == sums[split.begins[rank] + i]);
-      }
-    }
+    require_slices(ranks, split, sums);
   });
 }
 
@@ -162,14 +168,7 @@ TEST_F(SpiExchanges, ReduceScatterTakesEveryOperator) {
       part.output = allocate(ranks.device(rank), DType::kFloat32, split.counts[rank]);
     }
     ranks.run({.kind = CollectiveKind::kReduceScatter, .op = op, .counts = split.told});
-    for (std::size_t rank = 0; rank < size; ++rank) {
-      const HostArray found = download(ranks.part(rank).output);
-      for (std::size_t i = 0; i < split.counts[rank]; ++i) {
-        float number = 0;
-        std::memcpy(&number, found.bytes.data() + 4 * i, 4);
-        RC_ASSERT(number == expected[split.begins[rank] + i]);
-      }
-    }
+    require_slices(ranks, split, expected);
   });
 }
 
