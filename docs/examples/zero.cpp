@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// State of an optimiser in parts: docs/training_step.md.
+// State of an optimiser in parts: docs/sharded.md.
 #include "zero_strategy.h"
 #include <belfry/checkpoint.h>
 #include <belfry/sim/backend.h>

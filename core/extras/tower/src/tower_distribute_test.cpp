@@ -8,16 +8,22 @@
 #include "belfry/cross_device_ops.h"
 #include "belfry/current.h"
 #include "belfry/dataset.h"
+#include "belfry/group_context.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
+#include "belfry/replica_groups.h"
+#include "belfry/sharded_variable.h"
+#include "belfry/tensor.h"
 #include "belfry/tensor_file.h"
 #include "belfry/tower.h"
+#include "belfry/vjp.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -117,6 +123,31 @@ TEST_F(TowerDistribute, HasTheCollectiveOperations) {
     return all;
   });
   EXPECT_THAT(met, ElementsAre(Ints{0, 10, 1, 1, 1, 1, 1}, Ints{1, 11, 1, 1, -1, 2, 1}));
+}
+
+// The names for readers who know the collectives of PyTorch, JAX and MPI. The table has 2 rows on
+// replica 0, and 1 on replica 1.
+TEST_F(TowerDistribute, HasTheCollectivesOfOtherLibraries) {
+  const ReplicaMesh mesh = strategy_.mesh({{"data", 2}});
+  const ReplicaGroups groups = strategy_.groups({{0, 1}});
+  const auto table = strategy_.sharded_variable([] { return Tensor<int>::from({3}, {1, 2, 3}); },
+                                                Axis(0), {.name = "table"});
+  const auto met = strategy_.run([&](ReplicaContext& replica) {
+    GroupContext group = replica.in(groups);
+    const int id = replica.replica_id();
+    Ints all = group.all_to_all(all_to_all_vjp(group, Ints{id, 10 + id}));
+    all.push_back(replica.along(mesh, "data").index() + replica.num_replicas());
+    all.push_back(group.scatter_from(Ints{5, 6}, 0));
+    all.push_back(static_cast<int>(replica.gather_to(Ints{id}, 1).value_or(Ints()).size()));
+    all.push_back(static_cast<int>(table.on(replica).count()));
+    all.push_back(all_reduce_vjp(replica, ReduceOp::kSum, id));
+    all.push_back(all_gather_vjp(replica, Ints{id}, Ints{1, 2})[0]);
+    all.push_back(reduce_scatter_vjp(replica, ReduceOp::kSum, Ints{id}, Axis(0))[1]);
+    all.push_back(permute_vjp(replica, std::optional(id), {{0, 1}, {1, 0}}).value_or(-1));
+    return all;
+  });
+  EXPECT_THAT(met[0], ElementsAre(0, 10, 2, 5, 0, 2, 1, 2, 1, 1));
+  EXPECT_THAT(met[1], ElementsAre(1, 11, 3, 6, 2, 1, 1, 4, 1, 0));
 }
 
 TEST_F(TowerDistribute, ReadsTheClusterOfALauncher) {
