@@ -5,10 +5,12 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
+#include "buffer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -86,6 +88,19 @@ TEST(HostPlace, IsNamedInReports) {
     EXPECT_THAT(error.what(),
                 HasSubstr("(host compute) reads bytes [0, 4) of buffer 0 of the host"));
   }
+}
+
+// The tool reads the numbers of buffers from a trace, and refuses numbers beyond 2^53.
+TEST(HostPlace, HasBuffersWithNumbersThatToolsRead) {
+  Backend backend{{.devices = 1}};
+  const auto buffer_on = [&](int device) {
+    Device& place = backend.device(device);
+    const BufferPtr buffer = place.allocate(4, place.compute_stream());
+    return dynamic_cast<const SimBuffer&>(*buffer).allocation()->resource();
+  };
+  const std::uint64_t of_host = buffer_on(1);
+  EXPECT_LT(of_host, std::uint64_t{1} << 53);
+  EXPECT_NE(of_host, buffer_on(0));
 }
 
 TEST(Links, OfTheOptionsChooseTheAlgorithm) {

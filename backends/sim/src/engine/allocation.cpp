@@ -104,7 +104,8 @@ bool Allocation::share(const Allocation& source) {
 }
 
 std::uint64_t Allocation::resource() const {
-  return static_cast<std::uint64_t>(device_ + 1) << 40 | number_;
+  const auto place = static_cast<std::uint64_t>(device_ < 0 ? 0 : device_ + 1);
+  return place << 40 | number_;
 }
 
 std::string Allocation::describe() const {

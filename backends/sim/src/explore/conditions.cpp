@@ -208,12 +208,12 @@ Condition Judgement::no_failures() {
   return row.otherwise(std::move(evidence));
 }
 
-// Without a limit a device has room for everything. With a limit, all buffers together must fit:
-// the memory in use at a time depends on the schedule.
+// Without a limit a device has room for everything, and the host, below 0, always has. With a
+// limit, all buffers together must fit: the memory in use at a time depends on the schedule.
 void Judgement::check_limit(Row& row) const {
   if (options_.memory_limit_bytes == 0) return;
   const auto exceeds = [&](const auto& device) {
-    return device.second > options_.memory_limit_bytes;
+    return device.first >= 0 && device.second > options_.memory_limit_bytes;
   };
   const auto full = std::ranges::find_if(facts_.allocated, exceeds);
   if (full == facts_.allocated.end()) return;

@@ -188,6 +188,17 @@ TEST_F(Conditions, MemoryOfDevices) {
   }
 }
 
+// The limit is that of devices: the host has no limit.
+TEST_F(Conditions, MemoryOfTheHost) {
+  belfry::testing::asserts("SEM-193");
+  Options options{.devices = kDevices};
+  options.memory_limit_bytes = 399;
+  const auto body = [](Backend& backend) {
+    return Tensor<float>::full(Shape{100}, 1.0F, Placement{&backend, kDevices}).to_host()[0];
+  };
+  EXPECT_THAT(broken_by(body, options), IsEmpty());
+}
+
 // The device work of a body on a backend from outside is in no observed schedule.
 TEST_F(Conditions, BackendsFromOutside) {
   belfry::testing::asserts("SEM-193");
