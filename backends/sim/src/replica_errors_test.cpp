@@ -381,5 +381,31 @@ TEST(ReplicaErrors, WithoutAnyPlaceHaveTheCallOfRun) {
   }
 }
 
+// The parts of a whole are 80 bytes; and device 1, which gets the copy, is full.
+TEST(ReplicaErrors, OfFirstValuesNameTheLineOfTheVariable) {
+  Backend backend{{.devices = 2, .memory_limit_bytes = 64}};
+  MirroredStrategy strategy{backend};
+  const auto text_of = [](const auto& make) -> std::string {
+    try {
+      make();
+    } catch (const DeviceError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(text_of([&] {
+                const auto zeros = [] { return Tensor<float>::zeros({40}, kThere); };
+                strategy.sharded_variable(zeros, Axis(0), {}, kHere);
+              }),
+              HasSubstr("80 bytes asked for, 0 in use by 0 buffers, limit 64\n  at train.cc:11"));
+  const auto full = Tensor<float>::full({16}, 1.0F, strategy.placement(1));
+  EXPECT_THAT(text_of([&] {
+                const auto zero = [] { return Tensor<float>::zeros({1}, kThere); };
+                strategy.mirrored_variable(zero, {}, kHere);
+              }),
+              HasSubstr("on device 1: 4 bytes asked for, 64 in use by 1 buffers, limit 64\n  at "
+                        "train.cc:11"));
+}
+
 }  // namespace
 }  // namespace belfry::sim::replica_errors_test

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
@@ -31,7 +32,9 @@ void bring_to(T& value, Placement place) {
   if constexpr (lives_on_devices<T>()) {
     for_each_leaf(value, [&](auto& leaf) {
       if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
-        if (!leaf.empty() && leaf.placement() != place) leaf = leaf.copy_to(place);
+        if (!leaf.empty() && leaf.placement() != place) {
+          leaf = leaf.copy_to(place, submitting_site());
+        }
         part_from_program(leaf.any());
       }
     });

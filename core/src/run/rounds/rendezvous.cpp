@@ -55,8 +55,11 @@ bool all_equal(const std::vector<MergeRequest*>& requests) {
   return position;
 }
 
+// The types of the user's arguments. An exchange brings ExchangeArgs as the last.
 std::string types_of(const MergeRequest& request) {
-  return "(" + types_in(request.type->types) + ")";
+  std::string types = types_in(request.type->types);
+  if (types.ends_with("ExchangeArgs")) types.erase(types.rfind(", "));
+  return "(" + types + ")";
 }
 
 const char* hint_for_places(MergeKind kind) {

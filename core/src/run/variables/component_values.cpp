@@ -3,6 +3,7 @@
 
 #include "belfry/detail/component_values.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/destination.h"
 #include "belfry/error.h"
@@ -182,6 +183,7 @@ void ComponentValues::copy_from(int from) {
                      info_.name + " in an update",
                  "compute for each component of a variable whose ends_equal() is false", site_);
   }
+  const SiteScope scope(site_);
   copy_values(from, to);
   done_.assign(done_.size(), true);
 }

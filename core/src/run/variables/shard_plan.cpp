@@ -80,8 +80,9 @@ void require_rows_of(const VariableInfo& info, int component, const AnyTensor& p
                     " of axis " + std::to_string(info.shards->axis) + " of " +
                     to_string(info.shards->whole);
   report.hint =
-      "assign the rows of this replica alone, as reduce_scatter returns them; the variable was "
-      "made at " +
+      "give the rows of this replica alone, as rows(begin, end) and reduce_scatter return them; "
+      "the "
+      "variable was made at " +
       to_string(info.created);
   throw InvalidArgumentError(std::move(report));
 }
@@ -105,7 +106,9 @@ void require_rows_of_all(const VariableInfo& info, const Shape& joined, CallSite
       ErrorCode::kInvalidArgument,
       "the whole of sharded variable \"" + info.name + "\" needs the rows of all replicas: those " +
           "that take part have " + to_string(joined) + " of " + to_string(info.shards->whole),
-      "let every replica take part in the run, or read() the variable between runs", site);
+      "let every replica take part in the run, and call whole with the context of the replica, not "
+      "of a group; or read() the variable between runs",
+      site);
 }
 
 int shard_axis(const VariableInfo& info) { return info.shards->axis; }

@@ -4,6 +4,7 @@
 // The first values of sharded variables.
 #include "belfry/detail/sharded_values.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/initial_value.h"
 #include "belfry/detail/make_variable.h"
@@ -72,6 +73,7 @@ AnyTensor made_whole(StrategyCore& core, CrossReplicaContext& cross, const Shard
 
 AnyTensor rows_of_whole(const ShardPlan& plan, const AnyTensor& whole, const ShardRows& rows,
                         const Placement& place, CallSite site) {
+  const SiteScope scope(site);
   AnyTensor part = launch_slice(whole, plan.axis, rows.begin, rows.end, site);
   keep_rows_alone(part, place);
   return part;

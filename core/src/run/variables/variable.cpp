@@ -152,7 +152,9 @@ bool is_of(const CurrentContext& context, const ReplicaContext& replica) {
 void throw_empty_variable(CallSite site) {
   throw InvalidArgumentError(ErrorCode::kVariableEmpty,
                              "a default-constructed variable handle was used",
-                             "make it with mirrored_variable or replica_local_variable", site);
+                             "make it with mirrored_variable, replica_local_variable or "
+                             "sharded_variable",
+                             site);
 }
 
 bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,

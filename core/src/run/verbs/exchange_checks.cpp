@@ -62,7 +62,13 @@ ErrorReport report_of(const Exchange& exchange, std::string summary, std::string
   return report;
 }
 
-std::string numbers_below(int size) { return size == 1 ? "0" : "0 to " + std::to_string(size - 1); }
+// The numbers that a call may name.
+std::string numbers_of(const Exchange& exchange) {
+  const int size = exchange.members.size();
+  const std::string numbers = size == 1 ? "0" : "0 to " + std::to_string(size - 1);
+  if (size == exchange.present.replicas()) return "the replicas are " + numbers;
+  return "a group numbers its members by index(): " + numbers;
+}
 
 // The position of a replica named in a call. Throws: InvalidArgumentError.
 int position_named(const Exchange& exchange, std::int64_t index, const std::string& role) {
@@ -71,11 +77,10 @@ int position_named(const Exchange& exchange, std::int64_t index, const std::stri
   if (exists && members.position(index) >= 0) return members.position(index);
   const std::string what =
       std::string(exchange.verb) + " names " + role + " " + std::to_string(index) + ", which ";
-  throw InvalidArgumentError(exists
-                                 ? report_of(exchange, what + "takes no part in this run",
-                                             "name a replica that takes part")
-                                 : report_of(exchange, what + "does not exist",
-                                             "the replicas are " + numbers_below(members.size())));
+  throw InvalidArgumentError(
+      exists ? report_of(exchange, what + "takes no part in this run",
+                         "name a replica that takes part")
+             : report_of(exchange, what + "does not exist", numbers_of(exchange)));
 }
 
 std::string replicas_that_take_part(int count) {

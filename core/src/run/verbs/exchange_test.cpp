@@ -153,7 +153,7 @@ TEST_F(Exchange, GroupsNameTheirMembersByIndex) {
     if (replica.replica_id() != 1) replica.in(groups).broadcast(1, 2);
   });
   EXPECT_THAT(missing, HasSubstr("broadcast names root 2, which does not exist"));
-  EXPECT_THAT(missing, HasSubstr("the replicas are 0 to 1"));
+  EXPECT_THAT(missing, HasSubstr("a group numbers its members by index(): 0 to 1"));
 }
 
 TEST_F(Exchange, EveryVerbTakesAName) {

@@ -34,6 +34,13 @@ std::size_t shared_length(const std::string& path, const Paths& paths) {
   return shared;
 }
 
+// Whether an empty optional takes the place of the leaf, or of a container around the leaf.
+bool lacks_optional(const std::vector<LeafDescription>& component, const std::string& path) {
+  return std::ranges::any_of(component, [&](const LeafDescription& leaf) {
+    return leaf.type == kNothing && path.starts_with(leaf.path);
+  });
+}
+
 }  // namespace
 
 std::string structure_hint(const std::vector<int>& replicas,
@@ -47,15 +54,18 @@ std::string structure_hint(const std::vector<int>& replicas,
   }
   for (const std::string& path : some) {
     std::vector<int> with, without;
-    const Paths* lacks = nullptr;
+    std::size_t lacks = all.size();
     for (std::size_t i = 0; i < all.size(); ++i) {
       (all[i].contains(path) ? with : without).push_back(replicas[i]);
-      if (lacks == nullptr && !all[i].contains(path)) lacks = &all[i];
+      if (lacks == all.size() && !all[i].contains(path)) lacks = i;
     }
-    if (lacks == nullptr) continue;
-    const std::string who =
-        path + " is on " + replicas_text(with) + " and not on " + replicas_text(without) + ": ";
-    const std::size_t step = shared_length(path, *lacks);
+    if (lacks == all.size()) continue;
+    const std::string who = (path.empty() ? std::string("a value") : path) + " is on " +
+                            replicas_text(with) + " and not on " + replicas_text(without) + ": ";
+    if (lacks_optional(components[lacks], path)) {
+      return who + "fill the optional on every replica, with zeros where a replica has no value";
+    }
+    const std::size_t step = shared_length(path, all[lacks]);
     if (step < path.size() && path[step] == '{') {
       return who + "bring the same keys on every replica, zeros where a replica has no value";
     }
