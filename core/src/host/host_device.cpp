@@ -51,8 +51,9 @@ HostFailurePtr HostStream::failure() {
   return failure_;
 }
 
+// A failure that has been told makes room: the untold failure is then one object on all streams.
 void HostStream::join_failure(const HostFailurePtr& failure) {
-  if (failure_ == nullptr) failure_ = failure;
+  if (this->failure() == nullptr) failure_ = failure;
 }
 
 void HostStream::require_value(const BufferView& input) {

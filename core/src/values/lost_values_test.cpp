@@ -114,6 +114,25 @@ TEST_F(LostValues, FailEveryMemberOfACollective) {
   });
 }
 
+// The second failure finds streams with the first.
+TEST(LostValuesOfRuns, FailNoLaterRun) {
+  testing::asserts("SEM-74");
+  for (int devices = 1; devices <= 2; ++devices) {
+    HostBackend backend(devices);
+    MirroredStrategy strategy(backend);
+    const auto sum = [&](bool fails) {
+      return strategy.run([fails](ReplicaContext& replica) {
+        auto own = Tensor<float>::full({1}, 2);
+        if (fails && replica.replica_id() == 0) launch(Fails(), updates(own));
+        return replica.all_reduce(ReduceOp::kSum, own).item();
+      })[0];
+    };
+    EXPECT_THROW(sum(true), std::runtime_error);
+    EXPECT_THROW(sum(true), std::runtime_error);
+    EXPECT_EQ(sum(false), 2.0F * static_cast<float>(devices));
+  }
+}
+
 TEST_F(LostValues, AreThoseOfMemoryOfTheProgram) {
   testing::asserts("SEM-173");
   std::vector<float> mine{1, 2};
