@@ -38,15 +38,23 @@ void require_values(std::span<const CollectivePart> parts) {
   for (const CollectivePart& part : parts) require_value(part);
 }
 
-// Adds up in replica order, on the stream of the first output.
+std::size_t bytes_of(std::span<const CollectivePart> parts) {
+  std::size_t bytes = 0;
+  for (const CollectivePart& part : parts) bytes += part.input.bytes() + part.output.bytes();
+  return bytes;
+}
+
+// Adds up in replica order, as a part of a collective of `bytes`, on the stream of the first
+// output.
 void launch_reduction(ReduceOp op, std::vector<BufferView> inputs, std::vector<BufferView> outputs,
-                      Stream& stream) {
+                      Stream& stream, std::size_t bytes) {
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = op;
   kernel.inputs = std::move(inputs);
   kernel.outputs = std::move(outputs);
-  stream.launch(std::move(kernel));
+  HostStream* const own = host_stream(&stream);
+  own == nullptr ? stream.launch(std::move(kernel)) : own->launch(std::move(kernel), bytes);
 }
 
 void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
@@ -58,7 +66,8 @@ void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
     inputs.push_back(part.input);
     outputs.push_back(part.output);
   }
-  launch_reduction(op, std::move(inputs), std::move(outputs), *parts.front().stream);
+  launch_reduction(op, std::move(inputs), std::move(outputs), *parts.front().stream,
+                   bytes_of(parts));
 }
 
 void broadcast(const Collective& collective) {
@@ -90,7 +99,8 @@ void all_gather(const Collective& collective) {
     for (const CollectivePart& to : collective.parts) {
       outputs.push_back(as_integers(collective.slice(to.output, rank)));
     }
-    launch_reduction(ReduceOp::kSum, {as_integers(from.input)}, std::move(outputs), *from.stream);
+    launch_reduction(ReduceOp::kSum, {as_integers(from.input)}, std::move(outputs), *from.stream,
+                     bytes_of(collective.parts));
     ++rank;
   }
 }
@@ -105,7 +115,8 @@ void reduce_scatter(const Collective& collective) {
     for (const CollectivePart& from : collective.parts) {
       slices.push_back(collective.slice(from.input, rank));
     }
-    launch_reduction(collective.op, std::move(slices), {to.output}, *to.stream);
+    launch_reduction(collective.op, std::move(slices), {to.output}, *to.stream,
+                     bytes_of(collective.parts));
     ++rank;
   }
 }

@@ -82,7 +82,7 @@ void HostStream::skip(const BufferView& output) {
   lose(output, failure_->exception, room);
 }
 
-void HostStream::launch(Kernel kernel) {
+void HostStream::launch(Kernel kernel, std::size_t bytes) {
   validate(kernel);
   if (kernel.user != nullptr) require_on_host(*kernel.user, detail::submitting_site());
   for (const BufferView& input : kernel.inputs) require_value(input);
@@ -95,6 +95,7 @@ void HostStream::launch(Kernel kernel) {
   for (const BufferView& output : kernel.outputs) {
     if (has_loss(output)) restore(output);
   }
+  if (kernel.kind == KernelKind::kReduceReplicas) return reduce_on_host(call, bytes);
   if (kernel.user == nullptr) return run_on_host(call);
   run_user(kernel, call);
 }

@@ -54,7 +54,9 @@ class HostStream final : public Stream {
       : device_(device), kernel_failures_(std::move(kernel_failures)) {}
 
   Device& device() override { return device_; }
-  void launch(Kernel kernel) override;
+  void launch(Kernel kernel) override { launch(std::move(kernel), 0); }
+  /// Launches a kernel, a reduction as a part of work over `bytes` of memory.
+  void launch(Kernel kernel, std::size_t bytes);
   void copy(BufferView to, BufferView from) override;
   void write(BufferView to, const void* from) override;
   void read(void* to, BufferView from) override;

@@ -149,8 +149,13 @@ HostReduceTuning reduce_tuning_for(std::size_t bytes) {
   return tuning;
 }
 
-void reduce_on_host(const KernelCall& call) {
-  static const HostReduceTuning tuning = reduce_tuning_for(kernels::last_level_cache());
+void reduce_on_host(const KernelCall& call) { reduce_on_host(call, 0); }
+
+void reduce_on_host(const KernelCall& call, std::size_t bytes) {
+  static const HostReduceTuning alone = reduce_tuning_for(kernels::last_level_cache());
+  HostReduceTuning tuning = alone;
+  if (bytes >= alone.non_temporal_bytes) tuning.non_temporal_bytes = 0;
+  if (bytes >= alone.fetched_bytes) tuning.fetched_bytes = 0;
   reduce_on_host(call, tuning);
 }
 

@@ -38,6 +38,9 @@ HostReduceTuning reduce_tuning_for(std::size_t bytes);
 
 /// The n-way reduction alone, tuned for this machine.
 void reduce_on_host(const KernelCall& call);
+/// The same as a part of work over `bytes` of memory: the size of all of the work decides whether
+/// a cache holds the operands.
+void reduce_on_host(const KernelCall& call, std::size_t bytes);
 /// The same, with a given tuning, for benchmarks.
 void reduce_on_host(const KernelCall& call, const HostReduceTuning& tuning);
 
