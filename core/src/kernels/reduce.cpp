@@ -79,6 +79,11 @@ namespace {
 // in flight than the processor can hold.
 constexpr std::size_t kAhead = 256;
 
+// The distance if stores bypass the caches, are few, and the loads are many: the loads then take
+// most of the time. Measured with one output: 4 and 8 inputs took 0.90 of the time, 2 inputs 1.2.
+constexpr std::size_t kFarAhead = 1024;
+constexpr std::size_t kManyInputs = 4;
+
 // The size of the narrowest vector. Fewer bytes are reduced one by one, without vectors.
 constexpr std::size_t kVectorBytes = 16;
 
@@ -123,7 +128,11 @@ ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
   typed.in_place = in_place == call.inputs.size() && in_place == call.outputs.size();
   // In place, the stored lines are in the cache already.
   typed.stream = in_place == 0 && bytes >= tuning.non_temporal_bytes;
-  if (bytes >= fetched_from(typed, tuning)) typed.ahead = kAhead;
+  const bool loads_most =
+      call.inputs.size() >= kManyInputs && call.outputs.size() < call.inputs.size();
+  if (bytes >= fetched_from(typed, tuning)) {
+    typed.ahead = typed.stream && loads_most ? kFarAhead : kAhead;
+  }
   return typed;
 }
 
