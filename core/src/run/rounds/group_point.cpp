@@ -5,21 +5,36 @@
 
 #include "belfry/error.h"
 
+#include <fmt/format.h>
+
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace belfry::detail {
+namespace {
 
-std::string text_of_group(const Participants& members) {
-  std::string text = "group {";
+// Every merge of a group has a name in the log: few groups need more than one allocation.
+std::string text_behind(std::string_view before, const Participants& members) {
+  std::string text;
+  text.reserve(64);
+  text += before;
+  text += "group {";
   for (int i = 0; i < members.count(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(members.id(i));
+    if (i > 0) text += ", ";
+    const fmt::format_int id(members.id(i));
+    text.append(id.data(), id.size());
   }
-  return text + "}";
+  text += '}';
+  return text;
 }
 
+}  // namespace
+
+std::string text_of_group(const Participants& members) { return text_behind("", members); }
+
 std::string group_text(const MergeRequest& request) {
-  return request.group == nullptr ? std::string() : " of " + text_of_group(*request.group);
+  return request.group == nullptr ? std::string() : text_behind(" of ", *request.group);
 }
 
 void GroupPoint::meet(int replica, MergeRequest& request) {

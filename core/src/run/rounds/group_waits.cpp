@@ -121,10 +121,12 @@ Participants members_of(const MergeRequest& request, const Participants& present
 
 int first_missing(const RunFacts& run, int replica) {
   const MergeRequest& own = *waits_in(run, replica);
-  const Participants members = members_of(own, run.present);
+  const Participants& members = own.group == nullptr ? run.present : *own.group;
   for (int i = 0; i < members.count(); ++i) {
-    const MergeRequest* const other = waits_in(run, members.id(i));
-    if (other == nullptr || !same_members(own, *other)) return members.id(i);
+    const int member = members.id(i);
+    if (!run.present.has(member)) continue;
+    const MergeRequest* const other = waits_in(run, member);
+    if (other == nullptr || !same_members(own, *other)) return member;
   }
   return -1;
 }

@@ -182,7 +182,8 @@ std::string text_of(const MergeTag* tag) {
 }
 
 std::string name_of(const MergeRequest& request) {
-  return to_string(request.type->kind) + text_of(request.tag) + group_text(request);
+  std::string text = text_of(request.tag) + group_text(request);
+  return text.insert(0, to_string(request.type->kind));
 }
 
 // Behind `T = `, in braces or brackets.

@@ -122,14 +122,21 @@ class GroupGates {
   /// Whether a replica of the run has met in a group. Context: while no replica goes on.
   bool any() const { return gates_ != nullptr; }
   Gate& gate(int replicas, int replica) {
-    std::call_once(made_,
-                   [&] { gates_ = std::make_unique<Gate[]>(static_cast<std::size_t>(replicas)); });
-    return gates_[static_cast<std::size_t>(replica)];
+    Gate* first = first_.load(std::memory_order_acquire);
+    if (first == nullptr) [[unlikely]] {
+      std::call_once(made_, [&] {
+        gates_ = std::make_unique<Gate[]>(static_cast<std::size_t>(replicas));
+        first_.store(gates_.get(), std::memory_order_release);
+      });
+      first = gates_.get();
+    }
+    return first[replica];
   }
 
  private:
   std::once_flag made_;
   std::unique_ptr<Gate[]> gates_;
+  std::atomic<Gate*> first_ = nullptr;  // For replicas, without the cost of a call of call_once.
 };
 
 /// A run: carries the replicas through rounds until all have ended. In each round every replica

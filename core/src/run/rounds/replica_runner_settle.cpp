@@ -138,11 +138,14 @@ bool ReplicaRunner::merge_groups() {
   for (const ReplicaState& replica : states_) {
     const int id = states_.id_of(replica);
     if (!has_arrived(replica) || request_of(id)->group == nullptr) continue;
+    if (present_.is_all() && request_of(id)->group->id(0) != id) continue;
+    if (first_missing(run, id) >= 0) continue;
     const Participants members = members_of(*request_of(id), present_);
-    if (members.id(0) != id || first_missing(run, id) >= 0) continue;
+    if (members.id(0) != id) continue;
     merge_group(members);
     if (has_failed()) return true;
-    for (int i = 0; i < members.count(); ++i) {
+    // The highest member first: the queue of the scheduler has the lowest at its end.
+    for (int i = members.count() - 1; i >= 0; --i) {
       executor_.open(groups_.gate(core().size(), members.id(i)));
     }
     any = true;
