@@ -5,6 +5,7 @@
 
 #include "belfry/detail/group_point.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +35,7 @@ const MergeRequest& request_of(const std::vector<MergeRequest*>& requests,
 // Replicas that meet are usually at the same line of the same program: this test needs no call.
 bool all_equal(const std::vector<MergeRequest*>& requests) {
   const MergeRequest& first = *requests.front();
-  for (const MergeRequest* other : requests) {
+  for (const MergeRequest* other : std::span(requests).subspan(1)) {
     if (other->type != first.type || other->identity != first.identity || other->tag != first.tag ||
         !same_literals(other->site, first.site)) {
       return false;
