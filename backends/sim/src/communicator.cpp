@@ -64,6 +64,9 @@ struct Slices {
     call.parameters.reduce = op;
     call.inputs.reserve(own.reads.size());
     call.outputs.reserve(1);
+    std::size_t bytes = 0;
+    for (const engine::Access& read : own.reads) bytes += bytes_of(read);
+    for (const engine::Access& write : own.writes) bytes += bytes_of(write);
     std::size_t begin = 0;
     for (const engine::Access& write : own.writes) {
       const std::size_t count = bytes_of(write) / size_of(dtype);
@@ -72,7 +75,7 @@ struct Slices {
         call.inputs.push_back({address_of(read) + begin, count, dtype});
       }
       call.outputs.assign(1, {address_of(write), count, dtype});
-      run_on_host(call);
+      reduce_on_host(call, bytes);
       begin += bytes_of(write);
     }
   }

@@ -180,6 +180,8 @@ void run(const Reduction& r, KernelCall call) {
   call.kind = KernelKind::kReduceReplicas;
   call.parameters.order = r.order;
   call.parameters.reduce = r.op;
+  // A part of work beyond any cache.
+  if (r.stream && r.far && r.wide) return reduce_on_host(call, ~std::size_t{0});
   reduce_on_host(call, {.non_temporal_bytes = r.stream ? 0 : ~std::size_t{0},
                         .fetched_bytes = r.far ? 0 : ~std::size_t{0},
                         .wide_vectors = r.wide});
