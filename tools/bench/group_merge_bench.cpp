@@ -8,9 +8,11 @@
 #include "backend/testing/paired.h"
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "belfry/tensor_ops.h"
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -28,7 +30,7 @@ enum class Who {
 
 struct NumberMerge {
   using Value = double;
-  static constexpr int kRounds = 50'000;
+  int rounds() const { return 50'000; }
   double start() const { return 1; }
   void operator()(const ReplicaContext& replica, double& value) const {
     value = replica.merge_call(total, value) * 0x1p-10;
@@ -41,12 +43,14 @@ struct NumberMerge {
 // Each round waits for the tensor: streams are lazy.
 struct TensorMerge {
   using Value = Tensor<float>;
-  static constexpr int kRounds = 2'000;
   std::int64_t elements;
+  int rounds() const {
+    return static_cast<int>(std::clamp<std::int64_t>((1 << 25) / elements, 8, 2'000));
+  }
   Tensor<float> start() const { return Tensor<float>::full({elements}, 1); }
   void operator()(const ReplicaContext& replica, Tensor<float>& value) const {
     value = replica.all_reduce(ReduceOp::kMean, std::move(value));
-    benchmark::DoNotOptimize(value.to_host());
+    benchmark::DoNotOptimize(slice(value, Axis(0), 0, 1).to_host());
   }
 };
 
@@ -73,7 +77,7 @@ class Merges {
         run_groups();
       }
     });
-    return run / Merge::kRounds / (who_ == Who::kTwoGroups ? 2 : 1);
+    return run / merge_.rounds() / (who_ == Who::kTwoGroups ? 2 : 1);
   }
 
  private:
@@ -83,13 +87,13 @@ class Merges {
       if (who_ == Who::kGroup && groups.group_of(replica.replica_id()) != 0) return;
       if (!anew_) return go_round(replica.in(groups));
       typename Merge::Value value = merge_.start();
-      for (int round = 0; round < Merge::kRounds; ++round) merge_(replica.in(groups), value);
+      for (int round = 0; round < merge_.rounds(); ++round) merge_(replica.in(groups), value);
     });
   }
 
   void go_round(const ReplicaContext& replica) {
     typename Merge::Value value = merge_.start();
-    for (int round = 0; round < Merge::kRounds; ++round) merge_(replica, value);
+    for (int round = 0; round < merge_.rounds(); ++round) merge_(replica, value);
   }
 
   Merge merge_;
@@ -126,6 +130,7 @@ BENCHMARK(BM_TensorOfGroup)
     ->Args({kOneGroup, 0, 256})
     ->Args({kBoth, 0, 256})
     ->Args({kOneGroup, 0, 1 << 16})
+    ->Args({kOneGroup, 0, 1 << 22})
     ->UseManualTime()
     ->Iterations(15);
 
