@@ -66,25 +66,28 @@ TEST(Groups, OrderTheirMembersInATrace) {
     return agents;
   };
   using Agents = std::set<std::string>;
+  const auto name_of = [](const Json& step) {
+    return step.value("group", Json::array()).dump() + " " + step["round"].dump();
+  };
   std::vector<std::pair<std::string, Agents>> merges;
   std::map<std::string, int> resumes;
   for (const auto& [number, step] : steps) {
-    if (step["kind"] == "merge")
-      merges.emplace_back(step["name"].get<std::string>(), agents_before(step));
-    if (step["kind"] != "resume") continue;
-    for (const Json& before : step["after"]) {
-      const Json& merge = steps[before.get<std::int64_t>()];
-      if (merge["kind"] == "merge") ++resumes[merge["name"].get<std::string>()];
+    if (step.contains("round")) EXPECT_EQ(step["name"], "all_reduce");
+    if (step["kind"] == "merge") merges.emplace_back(name_of(step), agents_before(step));
+    if (step["kind"] == "merge" || step["kind"] == "resume") {
+      for (const Json& before : step["after"]) {
+        EXPECT_EQ(name_of(steps[before.get<std::int64_t>()]), name_of(step));
+      }
     }
+    if (step["kind"] == "resume") ++resumes[name_of(step)];
   }
-  const std::string even = "all_reduce of group {0, 2}";
-  const std::string odd = "all_reduce of group {1, 3}";
-  EXPECT_EQ(merges, (std::vector<std::pair<std::string, Agents>>{
-                        {even, {"R0", "R2"}},
-                        {odd, {"R1", "R3"}},
-                        {even, {"R0", "R2"}},
-                        {"all_reduce", {"R0", "R1", "R2", "R3"}}}));
-  EXPECT_EQ(resumes, (std::map<std::string, int>{{"all_reduce", 4}, {even, 4}, {odd, 2}}));
+  EXPECT_EQ(merges,
+            (std::vector<std::pair<std::string, Agents>>{{"[0,2] 1", {"R0", "R2"}},
+                                                         {"[1,3] 1", {"R1", "R3"}},
+                                                         {"[0,2] 2", {"R0", "R2"}},
+                                                         {"[] 1", {"R0", "R1", "R2", "R3"}}}));
+  EXPECT_EQ(resumes, (std::map<std::string, int>{
+                         {"[] 1", 4}, {"[0,2] 1", 2}, {"[0,2] 2", 2}, {"[1,3] 1", 2}}));
 }
 
 // Rank 1 has the merge of {1, 3} and that of all.

@@ -7,9 +7,24 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace belfry::detail {
+namespace {
+
+// `all_reduce` and `0, 2` of the name `all_reduce of group {0, 2}`; else no members.
+std::pair<std::string_view, std::string_view> split_group(std::string_view name, bool is_group) {
+  constexpr std::string_view kBefore = " of group {";
+  const std::size_t end = is_group ? name.rfind(kBefore) : std::string_view::npos;
+  if (end == std::string_view::npos) return {name, {}};
+  const std::size_t begin = end + kBefore.size();
+  return {name.substr(0, end), name.substr(begin, name.size() - 1 - begin)};
+}
+
+}  // namespace
 
 void TraceRecorder::operation(const Operation& operation, const TraceActor& actor,
                               const TraceActor& caller) {
@@ -74,31 +89,24 @@ void TraceRecorder::end_run(const Operation& operation, const TraceActor& actor,
 }
 
 void TraceRecorder::at_merge(const Operation& operation, const TraceActor& actor, TraceStep step) {
-  step.number("round", operation.subject);
-  Run& run = runs_[actor.run];
-  const auto key_of = [&](const auto& name) {
-    return operation.members == 0 ? std::string() : std::string(name);
-  };
-  if (operation.kind == OperationKind::kMerge) {
-    const std::string key = key_of(operation.name);
-    step.text("name", operation.name).line(operation.site);
-    step.after(run.arrivals[key]);
-    run.arrivals.erase(key);
-    run.merges.erase(key);
-    if (const auto number = writer_.step(step)) run.merges[key] = *number;
-    return;
-  }
+  const bool is_merge = operation.kind == OperationKind::kMerge;
   const bool gets = operation.kind == OperationKind::kResume;
   TracedValues values(writer_, values_, gets ? "gets" : "brings");
-  show_merge_values(gets, values);
-  if (!values.verb().empty()) step.text("name", values.verb());
+  if (!is_merge) show_merge_values(gets, values);
+  const auto [name, members] =
+      split_group(is_merge ? operation.name : values.verb(), operation.members != 0);
+  Meetings& own = runs_[actor.run].meetings[std::string(members)];
+  if (is_merge) ++own.merges;
+  step.number("round", own.merges + (is_merge || gets ? 0 : 1));
+  if (!members.empty()) step.json("group", fmt::format("[{}]", members));
+  if (!name.empty()) step.text("name", name);
   values.add_to(step.line(operation.site));
-  const std::string key = key_of(values.verb());
-  const auto merge = run.merges.find(key);
-  if (gets && merge != run.merges.end()) step.after({&merge->second, 1});
+  if (is_merge) step.after(std::exchange(own.arrivals, {}));
+  if (gets && own.latest) step.after({&*own.latest, 1});
   const std::optional<std::uint64_t> number = writer_.step(step);
+  if (is_merge) own.latest = number;
   if (!number) return;
-  if (!gets) run.arrivals[key].push_back(*number);
+  if (!is_merge && !gets) own.arrivals.push_back(*number);
   values.show_later(*number);
 }
 

@@ -3,6 +3,7 @@
 #include "belfry/sim/timeline.h"
 
 #include "belfry/belfry.h"
+#include "belfry/replica_groups.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/tensor_ops.h"
@@ -201,6 +202,41 @@ TEST(Timeline, OfATraceHasValues) {
                        "   5                                                      merge 1  "
                        "all_reduce, @2\n"
                        "   6  resume 1 gets 3, end      resume 1 gets 3, end               @2\n"
+                       "      run 1 ends\n",
+                       line));
+}
+
+// Group {0} merges once, group {1} twice, with the sum of their members alone.
+TEST(Timeline, OfATraceCountsTheMergesOfEachGroup) {
+  TraceFile trace{::testing::TempDir() + "belfry_groups_" + std::to_string(getpid())};
+  Backend backend{{.devices = 2, .schedule = Schedule::fixed()}, Attachments{.trace = &trace}};
+  MirroredStrategy strategy{backend};
+  const ReplicaGroups groups = strategy.groups({{0}, {1}});
+  const int line = __LINE__;
+  strategy.run([&](ReplicaContext& replica) {
+    for (int i = 0; i <= replica.replica_id(); ++i)
+      replica.in(groups).all_reduce(ReduceOp::kSum, 7);
+  });
+  EXPECT_EQ(timeline(trace),
+            with_lines("step  R0                               R1                   "
+                       "                             merge           what\n"
+                       "      run 1 begins on 2 replicas, @1\n"
+                       "   1  start, arrive 1 of {0} brings 7                       "
+                       "                                             @3\n"
+                       "   3                                   start, arrive 1 of {1"
+                       "} brings 7                                   @3\n"
+                       "   5                                                        "
+                       "                             merge 1 of {0}  all_reduce, @3\n"
+                       "   6                                                        "
+                       "                             merge 1 of {1}  all_reduce, @3\n"
+                       "   7  resume 1 of {0} gets 7, end                           "
+                       "                                             @3\n"
+                       "   9                                   resume 1 of {1} gets "
+                       "7, arrive 2 of {1} brings 7                  @3\n"
+                       "  11                                                        "
+                       "                             merge 2 of {1}  all_reduce, @3\n"
+                       "  12                                   resume 2 of {1} gets "
+                       "7, end                                       @3\n"
                        "      run 1 ends\n",
                        line));
 }

@@ -53,6 +53,14 @@ std::string value_text(const JsonValue& value, std::size_t most) {
   return leaf.empty() ? text : leaf + " " + text;
 }
 
+// ` of {0, 2}`; empty for merges of all replicas.
+std::string group_text(const JsonValue& step) {
+  if (!step.has("group")) return "";
+  std::string text;
+  for (const JsonValue& id : step.at("group").parts) text += (text.empty() ? "" : ", ") + id.text;
+  return " of {" + text + "}";
+}
+
 std::string values_text(const std::string& before, const JsonValue& values, std::size_t most) {
   constexpr std::size_t kMostLetters = 16;
   std::string text;
@@ -241,13 +249,13 @@ class TraceRows {
     const std::string& name = step.text_of("name");
     const std::string& round = step.text_of("round");
     if (kind == "arrive") {
-      row.text += " " + round;
+      row.text += " " + round + group_text(step);
       row.values = values_text(" brings ", step.at("brings"), options_.max_elements);
     } else if (kind == "resume") {
-      if (!round.empty()) row.text += " " + round;
+      if (!round.empty()) row.text += " " + round + group_text(step);
       row.values = values_text(" gets ", step.at("gets"), options_.max_elements);
     } else if (kind == "merge" || kind == "call") {
-      row.text += " " + round;
+      row.text += " " + round + group_text(step);
       row.what = row.what.empty() ? name : name + ", " + row.what;
     } else if (kind.starts_with("variable_")) {
       const bool reads = kind == "variable_read";
@@ -271,9 +279,13 @@ class TraceRows {
     }
   }
 
-  // A merge whose name has no tag, `all_reduce "weight"`.
+  // A merge whose name has no tag, `all_reduce "weight"`. A line of several groups has a merge of
+  // each.
   void count_merge(const JsonValue& step) {
-    if (step.text_of("kind") != "merge" || step.text_of("name").ends_with('"')) return;
+    if (step.text_of("kind") != "merge" || step.text_of("name").ends_with('"') ||
+        step.has("group")) {
+      return;
+    }
     const std::string line = short_line(step.text_of("line"));
     if (line.empty()) return;
     const int count = ++merges_[{step.text_of("agent") + step.text_of("run"), line}];

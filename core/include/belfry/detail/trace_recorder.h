@@ -44,13 +44,16 @@ class TraceRecorder {
   int host() const { return host_; }
 
  private:
+  // The merges of the same replicas.
+  struct Meetings {
+    std::uint64_t merges = 0;
+    std::vector<std::uint64_t> arrivals;  // Steps since the latest merge.
+    std::optional<std::uint64_t> latest;  // The step of the latest merge.
+  };
   struct Run {
     std::optional<std::uint64_t> begin;
     std::vector<std::uint64_t> ends;
-    // The steps since the latest merge, and the latest merge: of all replicas by an empty name, of
-    // a group by the name of the merge, which has the members.
-    std::map<std::string, std::vector<std::uint64_t>> arrivals;
-    std::map<std::string, std::uint64_t> merges;
+    std::map<std::string, Meetings> meetings;  // By the members of a group; empty: all replicas.
   };
 
   void begin_run(const Operation& operation, const TraceActor& actor, const TraceActor& caller);
