@@ -261,7 +261,7 @@ class Difference {
     std::map<std::pair<std::int64_t, std::int64_t>, std::string> brought;
     for (const TraceStep& step : trace.steps) {
       const TraceAgent& agent = trace.agent_of(step);
-      if (step.kind == StepKind::kArrive && step.run == result.run && step.round == result.round &&
+      if (step.kind == StepKind::kArrive && merge_of(step) == merge_of(result) &&
           !step.brings.empty() && brought.size() < kShown) {
         brought[{agent.host, agent.index}] = to_string(step.brings);
       }

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fmt/format.h>
 
 #include <sstream>
 #include <string>
@@ -218,6 +219,48 @@ TEST(Diff, ComparesTheResultsOfOneReplicaAndOfSeveral) {
   EXPECT_THAT(mean.text, AllOf(HasSubstr("other values at all_reduce at t.cpp:8, replica 0"),
                                HasSubstr("the replicas brought, in A: 3; in B: 1 and 2; each shown "
                                          "element of B is 0.5 times that of A")));
+}
+
+// The second merge of replica 0 is the first of group {0, 1} in the trace of two replicas. Values
+// are 3 on the one replica, and 1 and 2 in the group, which does not give their sum; the merge
+// before has other values.
+TEST(Diff, PairsTheMergesOfReplicaZeroWithThoseOfItsGroup) {
+  const auto step = [](int number, const char* kind, const char* agent, const std::string& merge,
+                       const char* list, const char* value) {
+    return fmt::format(R"({{"step":{},"kind":"{}","agent":"{}","run":1,{},"name":"all_reduce",)"
+                       R"("line":"t.cpp:{}","{}":[{{"type":"float32","shape":[],"count":1,)"
+                       R"("first":[{}]}}]}})"
+                       "\n",
+                       number, kind, agent, merge, number, list, value);
+  };
+  const std::string first = R"("round":1)";
+  const std::string second = R"("round":2)";
+  const std::string in_group = R"("round":1,"group":[0,1])";
+  const Trace one = trace_of(replaced(begin_of_trace(), R"("replicas":2)", R"("replicas":1)") +
+                             step(0, "arrive", "R0", first, "brings", "15") +
+                             step(1, "resume", "R0", first, "gets", "15") +
+                             step(2, "arrive", "R0", second, "brings", "3") +
+                             step(3, "resume", "R0", second, "gets", "3") + kEndOfTrace);
+  const Trace two = trace_of(begin_of_trace() + step(0, "arrive", "R0", first, "brings", "7") +
+                             step(1, "arrive", "R1", first, "brings", "8") +
+                             step(2, "resume", "R0", first, "gets", "15") +
+                             step(3, "arrive", "R0", in_group, "brings", "1") +
+                             step(4, "arrive", "R1", in_group, "brings", "2") +
+                             step(5, "resume", "R0", in_group, "gets", "4") + kEndOfTrace);
+  EXPECT_THAT(said_of(one, two).text,
+              AllOf(HasSubstr("[WRONG] the runs part: other values at all_reduce at t.cpp:3"),
+                    HasSubstr("the sum of what the replicas bring is the value of the one replica"),
+                    HasSubstr("the replicas brought, in A: 3; in B: 1 and 2")));
+}
+
+TEST(Diff, FindsAMergeOfAnotherGroup) {
+  const std::string arrival =
+      R"({"step":0,"kind":"arrive","agent":"R0","round":1,"group":[0,1],"name":"all_reduce"})"
+      "\n";
+  EXPECT_EQ(diff_of(arrival, arrival).code, ExitCode::kGood);
+  EXPECT_THAT(diff_of(arrival, replaced(arrival, "[0,1]", "[0,2]")).text,
+              HasSubstr("A step 0: replica 0 arrives at merge 1 of group {0, 1}, all_reduce\n"
+                        "  B step 0: replica 0 arrives at merge 1 of group {0, 2}, all_reduce\n"));
 }
 
 TEST(Diff, WritesJson) {

@@ -75,9 +75,14 @@ class Selection {
     const bool own = of_host && (is_of(step.agent) || is_of(step.stream) ||
                                  std::to_string(step.replica) == number);
     found_replica_ = found_replica_ || own;
-    const bool is_of_all = step.kind == StepKind::kMerge || step.kind == StepKind::kRunBegin ||
-                           step.kind == StepKind::kRunEnd;
-    return own || (of_host && is_of_all);
+    // The merge of a group is of the replicas that have arrived.
+    const bool has_arrived = std::ranges::any_of(step.after, [&](std::int64_t number) {
+      const TraceStep* const before = trace.find(number);
+      return before != nullptr && is_of(before->agent);
+    });
+    const bool is_its_merge = step.kind == StepKind::kMerge && (step.group.empty() || has_arrived);
+    const bool is_of_all = step.kind == StepKind::kRunBegin || step.kind == StepKind::kRunEnd;
+    return own || (of_host && (is_of_all || is_its_merge));
   }
 
   // Steps of the variable, and work on the memory of a component.

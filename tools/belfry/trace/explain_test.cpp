@@ -152,6 +152,38 @@ TEST(Explain, TellsAVariableOfAllReplicasOnce) {
                     Not(HasSubstr("written in step 1"))));
 }
 
+// Group {0} merges twice, group {1} once. Then all replicas merge.
+const std::string kGroups =
+    R"({"step":0,"kind":"arrive","agent":"R0","run":1,"round":1,"group":[0],"name":"all_reduce",)"
+    R"("line":"g.cpp:4","op":"sum"}
+{"step":1,"kind":"merge","agent":"M0","run":1,"round":1,"group":[0],"name":"all_reduce","after":[0]}
+{"step":2,"kind":"resume","agent":"R0","run":1,"round":1,"group":[0],"name":"all_reduce"}
+{"step":3,"kind":"arrive","agent":"R0","run":1,"round":2,"group":[0],"name":"merge_call"}
+{"step":4,"kind":"arrive","agent":"R1","run":1,"round":1,"group":[1],"name":"merge_call"}
+{"step":5,"kind":"merge","agent":"M0","run":1,"round":2,"group":[0],"name":"merge_call","after":[3]}
+{"step":6,"kind":"merge","agent":"M0","run":1,"round":1,"group":[1],"name":"merge_call","after":[4]}
+{"step":7,"kind":"arrive","agent":"R0","run":1,"round":1,"name":"merge_call"}
+{"step":8,"kind":"arrive","agent":"R1","run":1,"round":1,"name":"merge_call"}
+{"step":9,"kind":"merge","agent":"M0","run":1,"round":1,"name":"merge_call","after":[7,8]}
+)";
+
+TEST(Explain, CountsTheMergesOfEachGroup) {
+  const std::string text = explained(kGroups).text;
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("0  replica 0 arrives at merge 1 of group {0}, all_reduce (sum) at g.cpp:4\n"
+                      "        SEM-273: "),
+            HasSubstr("1  merge 1 of group {0}, all_reduce, is done once for the members: the "
+                      "replicas arrived in step 0\n        SEM-272: "),
+            HasSubstr("2  replica 0 goes on after merge 1 of group {0}, all_reduce\n"),
+            HasSubstr("5  merge 2 of group {0}, merge_call, is done once for the members"),
+            HasSubstr("9  merge 1, merge_call, is done once for all replicas: the replicas "
+                      "arrived in steps 7 and 8\n        SEM-3: ")));
+  // Merges of other groups are not shown.
+  EXPECT_THAT(explained(kGroups, {.replica = "1"}).text,
+              AllOf(HasSubstr(" 6  "), HasSubstr(" 9  "), Not(HasSubstr("group {0}"))));
+}
+
 // Both hosts have a replica 0 with a stream 0.
 TEST(Explain, ShowsTheReplicaOfOneHost) {
   std::string text = R"({"belfry_trace":1,"hosts":2})"

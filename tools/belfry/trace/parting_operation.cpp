@@ -158,7 +158,7 @@ class Search {
 
   std::optional<PartingOperation> from(const TraceStep& of_one, const TraceStep& result) {
     for (const TraceStep& step : many_.steps) {
-      if (step.kind == StepKind::kArrive) arrivals_[{step.run, step.round}].push_back(&step);
+      if (step.kind == StepKind::kArrive) arrivals_[merge_of(step)].push_back(&step);
     }
     add_causes(result);
     std::optional<OperationKey> since;  // The sum, or the mean, is the value of the one replica.
@@ -203,7 +203,7 @@ class Search {
         for (const auto& [replica, part] : works_.of(works_.key_of(step))) add(part);
       }
       if (step.kind == StepKind::kResume) {
-        for (const TraceStep* const arrival : arrivals_[{step.run, step.round}]) add(arrival);
+        for (const TraceStep* const arrival : arrivals_[merge_of(step)]) add(arrival);
       }
       for (const auto list : {&TraceStep::brings, &TraceStep::gets, &TraceStep::reads}) {
         for (const TraceValue& value : step.*list) add(flow_.producer_of(value.buffer, step));
@@ -255,7 +255,7 @@ class Search {
   static OfReplicas steps_of(const Trace& trace, StepKind kind, const TraceStep& at) {
     OfReplicas steps;
     for (const TraceStep& step : trace.steps) {
-      const bool is_there = step.kind == kind && step.run == at.run && step.round == at.round;
+      const bool is_there = step.kind == kind && merge_of(step) == merge_of(at);
       if (is_there) steps[{trace.agent_of(step).host, trace.agent_of(step).index}] = &step;
     }
     return steps;
@@ -281,7 +281,7 @@ class Search {
   DataFlow flow_;
   Works works_of_one_;
   Works works_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const TraceStep*>> arrivals_;
+  std::map<MergeId, std::vector<const TraceStep*>> arrivals_;
   std::set<OperationKey> causes_;  // Operations before the result.
 };
 

@@ -96,7 +96,8 @@ class Writer {
     if (step.kind == StepKind::kEnd || step.kind == StepKind::kThrow) close(row, time + 1);
     if (step.kind == StepKind::kArrive || step.kind == StepKind::kCall) {
       const char* const what = step.kind == StepKind::kCall ? "call" : "merge";
-      open_[row].push_back({fmt::format("waits for {} {}", what, step.round), time + 1, true});
+      open_[row].push_back(
+          {fmt::format("waits for {} {}{}", what, step.round, of_group(step)), time + 1, true});
     }
     const std::pair<std::size_t, Index> run{at.process, step.run};
     if (step.kind == StepKind::kRunBegin) runs_[run] = {time, step_words(trace, step)};
@@ -106,12 +107,16 @@ class Writer {
     }
   }
 
+  static std::string of_group(const TraceStep& step) {
+    return step.group.empty() ? "" : " of group " + step.group;
+  }
+
   // Work has a name, and all else a verb.
   static std::string title_of(const Trace& trace, const TraceStep& step) {
     std::string title = step.variable >= 0 ? trace.variable_of(step) : step.name;
     if (!is_work(step) || title.empty())
       title = step.kind_name + (title.empty() ? "" : " ") + title;
-    if (step.round >= 0) title += fmt::format(" {}", step.round);
+    if (step.round >= 0) title += fmt::format(" {}{}", step.round, of_group(step));
     return (step.failed ? "FAILED " : "") + title;
   }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -52,12 +53,26 @@ class Remarks {
       find_unread(arrivals);
       find_other_producers(arrivals);
     }
-    for (const auto& [number, operations] : between_) find_left_out(number, operations);
+    for (auto& [key, open] : open_) end_stretch(key.second, open, {key.first, "", kEnd});
+    for (const auto& [merges, stretch] : stretches_) find_left_out(stretch);
   }
 
   std::vector<std::string> take_texts() { return std::move(texts_); }
 
  private:
+  // The operations of replicas from a merge to the next: replicas of different groups do different
+  // things.
+  struct Stretch {
+    Replicas replicas{};
+    std::map<Operation, StepsByReplica> operations{};
+  };
+  struct OpenStretch {
+    bool has_begun = false;  // The replica.
+    MergeId last{};
+    std::map<Operation, const TraceStep*> steps{};
+  };
+  static constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();  // For a merge.
+
   void add_reads(const TraceStep& step) {
     const std::int64_t place = flow_.place_of(step);
     if (const TraceStep* const enqueued = flow_.enqueued_by(step)) done_.insert(enqueued->step);
@@ -118,17 +133,24 @@ class Remarks {
     const TraceAgent& agent = trace_.agent_of(step);
     if (agent.kind != TraceAgent::Kind::kReplica) return;
     const std::string replica = replica_words(trace_, agent);
-    if (step.kind == StepKind::kStart) present_[step.run].insert(replica);
+    OpenStretch& open = open_[{step.run, replica}];
+    if (step.kind == StepKind::kStart) open.has_begun = true;
     if (step.kind == StepKind::kArrive) {
-      rounds_[{step.run, step.round}][replica] = &step;
-      merges_[{step.run, replica}] = step.round;
+      rounds_[merge_of(step)][replica] = &step;
+      end_stretch(replica, open, merge_of(step));
     }
     const bool is_operation =
         step.kind == StepKind::kEnqueue || step.kind == StepKind::kVariableWrite;
     if (!is_operation || step.bookkeeping) return;
-    Between& between = between_[{step.run, merges_[{step.run, replica}]}];
-    const Operation operation{step.kind, step.name, step.line};
-    between[operation].emplace(replica, &step);
+    open.steps.emplace(Operation{step.kind, step.name, step.line}, &step);
+  }
+
+  void end_stretch(const std::string& replica, OpenStretch& open, const MergeId& next) {
+    Stretch& stretch = stretches_[{std::exchange(open.last, next), next}];
+    if (open.has_begun) stretch.replicas.insert(replica);
+    for (const auto& [operation, step] : std::exchange(open.steps, {})) {
+      stretch.operations[operation].emplace(replica, step);
+    }
   }
 
   void add(std::string text) {
@@ -190,15 +212,13 @@ class Remarks {
     }
   }
 
-  using Between = std::map<Operation, StepsByReplica>;
-
   // The first operation of other replicas that a replica leaves out, and the number of further
   // ones.
-  void find_left_out(const std::pair<std::int64_t, std::int64_t>& number, const Between& between) {
+  void find_left_out(const Stretch& stretch) {
     std::map<Replicas, std::vector<const TraceStep*>> left_out;
-    for (const auto& [operation, steps] : between) {
+    for (const auto& [operation, steps] : stretch.operations) {
       Replicas without;
-      for (const std::string& replica : present_[number.first]) {
+      for (const std::string& replica : stretch.replicas) {
         if (!steps.contains(replica)) without.insert(replica);
       }
       if (!without.empty()) left_out[without].push_back(steps.begin()->second);
@@ -208,8 +228,8 @@ class Remarks {
       const bool has_upload = std::ranges::any_of(
           entry.second, [](const TraceStep* step) { return step->name == "write"; });
       return has_upload ||
-             !std::ranges::all_of(entry.first, [&between](const std::string& replica) {
-               return std::ranges::any_of(between, [&replica](const auto& operation) {
+             !std::ranges::all_of(entry.first, [&stretch](const std::string& replica) {
+               return std::ranges::any_of(stretch.operations, [&replica](const auto& operation) {
                  return std::get<StepKind>(operation.first) == StepKind::kEnqueue &&
                         operation.second.contains(replica);
                });
@@ -241,10 +261,9 @@ class Remarks {
       buffers_;                                           // Of components.
   std::map<std::int64_t, const TraceStep*> changed_;      // The first change after a buffer.
   std::map<std::array<std::string, 3>, Replicas> stale_;  // Reader, variable, line of the change.
-  std::map<std::int64_t, Replicas> present_;              // By run.
-  std::map<std::pair<std::int64_t, std::string>, std::int64_t> merges_;     // Of a replica so far.
-  std::map<std::pair<std::int64_t, std::int64_t>, StepsByReplica> rounds_;  // By run and merge.
-  std::map<std::pair<std::int64_t, std::int64_t>, Between> between_;        // The same.
+  std::map<MergeId, StepsByReplica> rounds_;
+  std::map<std::pair<std::int64_t, std::string>, OpenStretch> open_;  // By run and replica.
+  std::map<std::pair<MergeId, MergeId>, Stretch> stretches_;  // By the merges before and after.
   std::vector<std::string> texts_;
 };
 

@@ -59,5 +59,23 @@ TEST(Remarks, NameAnOperationThatAReplicaLeavesOut) {
   EXPECT_THAT(remarks_of(other), IsEmpty());
 }
 
+// Replica 0 scales before the merge of its group; replica 1 does not, and merges `later`.
+TEST(Remarks, CompareTheOperationsBeforeTheSameMerge) {
+  const auto work = [](const std::string& later) {
+    return R"({"step":0,"kind":"start","agent":"R0","run":1}
+{"step":1,"kind":"start","agent":"R1","run":1}
+{"step":2,"kind":"enqueue","agent":"R0","run":1,"name":"fill","line":"w.cpp:4"}
+{"step":3,"kind":"enqueue","agent":"R1","run":1,"name":"fill","line":"w.cpp:4"}
+{"step":4,"kind":"enqueue","agent":"R0","run":1,"name":"scale","line":"w.cpp:5"}
+{"step":5,"kind":"arrive","agent":"R0","run":1,"round":1,"group":[0,1]}
+{"step":6,"kind":"arrive","agent":"R1","run":1,"round":1)" +
+           later + "}\n";
+  };
+  EXPECT_THAT(remarks_of(work(R"(,"group":[0,1])")),
+              ElementsAre("replica 1 does not enqueue scale at w.cpp:5, and the others do"));
+  EXPECT_THAT(remarks_of(work(R"(,"group":[1,2])")), IsEmpty());
+  EXPECT_THAT(remarks_of(work("")), IsEmpty());
+}
+
 }  // namespace
 }  // namespace belfry::tool::remarks_test

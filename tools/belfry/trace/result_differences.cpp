@@ -17,8 +17,8 @@
 namespace belfry::tool {
 namespace {
 
-// `merge` with the run and the number of the merge; a variable with the version; a read or work of
-// a merge with the line and the number of the earlier ones.
+// `merge` with the run and the number among the merges of replica 0; a variable with the version; a
+// read or work of a merge with the line and the number of the earlier ones.
 using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
 
 struct Result {
@@ -40,6 +40,7 @@ bool is_of_merge(const Trace& trace, const TraceStep& step) {
 std::vector<Result> results_of(const Trace& trace) {
   std::vector<Result> results;
   std::set<Key> known_keys;
+  std::map<std::int64_t, std::int64_t> resumes;   // By run.
   std::map<std::string, std::int64_t> counts;     // Of reads and work, by name and line.
   std::map<std::string, const TraceStep*> reads;  // The last, by line.
   const auto add = [&](const Key& key, const TraceStep& step, bool in_both) {
@@ -51,7 +52,7 @@ std::vector<Result> results_of(const Trace& trace) {
     const auto known = trace.variables.find(step.variable);
     const bool local = known != trace.variables.end() && known->second.kind != "mirrored";
     if (step.kind == StepKind::kResume) {
-      add({"merge", step.run, step.round}, step, true);
+      add({"merge", step.run, ++resumes[step.run]}, step, true);
     } else if (step.kind == StepKind::kVariableWrite && !local) {
       add({"variable " + trace.variable_of(step), step.version, 0}, step, true);
     } else if ((step.kind == StepKind::kHostRead && !step.line.empty() &&

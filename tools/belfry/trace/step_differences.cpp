@@ -94,17 +94,15 @@ class Comparison {
     const auto stream_of = [](const Trace& trace, const TraceStep& step) {
       return step.stream < 0 ? "" : key_of(trace.agents[static_cast<std::size_t>(step.stream)]);
     };
-    return a.kind == b.kind && a.op == b.op && a.error == b.error && a.failed == b.failed &&
-           are_same_names(a, b) && a.replicas == b.replicas &&
+    return a.kind == b.kind && a.group == b.group && a.op == b.op && a.error == b.error &&
+           a.failed == b.failed && are_same_names(a, b) && a.replicas == b.replicas &&
            (a_.backend != b_.backend || stream_of(a_, a) == stream_of(b_, b));
   }
 
-  // Arrivals at a merge that failed have no name. Numbers of variables depend on the program.
+  // Numbers of variables depend on the program.
   bool are_same_names(const TraceStep& a, const TraceStep& b) const {
     if ((a.variable < 0) != (b.variable < 0)) return false;
-    if (a.variable >= 0) return a_.variable_of(a) == b_.variable_of(b);
-    const bool unnamed = a.kind == StepKind::kArrive && (a.name.empty() || b.name.empty());
-    return unnamed || a.name == b.name;
+    return a.variable >= 0 ? a_.variable_of(a) == b_.variable_of(b) : a.name == b.name;
   }
 
   // An edit moves each line of A to a single line of B. Pairs with a second line of B are

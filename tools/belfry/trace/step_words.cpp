@@ -49,7 +49,8 @@ std::string waits_of(const Trace& trace, const TraceStep& step) {
 }
 
 std::string merge_number(const TraceStep& step) {
-  const std::string number = step.round < 0 ? "a merge" : fmt::format("merge {}", step.round);
+  std::string number = step.round < 0 ? "a merge" : fmt::format("merge {}", step.round);
+  if (!step.group.empty()) number += " of group " + step.group;
   if (!step.name.empty()) return number + ", " + place_of(step);
   return number + (step.op.empty() ? "" : " (" + step.op + ")") + at(step);
 }
@@ -222,7 +223,8 @@ std::string step_words(const Trace& trace, const TraceStep& step, const TraceSte
     text = run_words(trace, step);
   } else if (step.kind == StepKind::kMerge) {
     const std::string owner = owner_words(trace, trace.agent_of(step));
-    text = merge_number(step) + ", is done once for all replicas";
+    text = merge_number(step) + ", is done once for ";
+    text += step.group.empty() ? "all replicas" : "the members";
     if (!owner.empty()) text += " of " + owner;
     if (!step.after.empty()) text += ": the replicas arrived in " + list_of(step.after);
   } else {
@@ -241,8 +243,18 @@ StepRule rule_of(const Trace& trace, const TraceStep& step) {
     case StepKind::kRunBegin:
       return {"SEM-1", "a run calls the function once on each replica"};
     case StepKind::kArrive:
+      if (!step.group.empty()) {
+        return {"SEM-273",
+                "a replica that reaches a merge of a group waits for the members alone; a group "
+                "counts its own merges"};
+      }
       return {"SEM-2", "a replica that reaches a merge waits until all replicas have arrived"};
     case StepKind::kMerge:
+      if (!step.group.empty()) {
+        return {
+            "SEM-272",
+            "the merge function of the lowest member runs once, with the values of the members"};
+      }
       return {"SEM-3",
               "the merge function of replica 0 runs once, with the values of all replicas; what it "
               "captured is replica 0's"};

@@ -10,6 +10,7 @@
 #include "trace/line_members.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -255,6 +256,9 @@ class Reader {
     if (line.has("stream")) step.stream = agent_of(line, place, "stream");
     if (line.has("for")) step.awaited = agent_of(line, place, "for");
     read_numbers(step, line);
+    if (line.has("group")) {
+      step.group = fmt::format("{{{}}}", fmt::join(line.numbers("group"), ", "));
+    }
     step.name = line.text("name");
     step.op = line.text("op");
     step.line = line.text("line");
@@ -269,7 +273,8 @@ class Reader {
     }
     step.bookkeeping = line.flag("bookkeeping");
     read_failed(step, line, place);
-    const bool meets = step.kind == StepKind::kMerge || step.kind == StepKind::kCall;
+    const bool meets =
+        (step.kind == StepKind::kMerge && step.group.empty()) || step.kind == StepKind::kCall;
     if (meets) phase_ += 2;
     step.phase = phase_ - (meets ? 1 : 0);
     ++trace_.total;

@@ -192,6 +192,29 @@ TEST(TraceJob, TakesTheProcessOfALaterLine) {
   EXPECT_EQ(trace.processes, 3);
 }
 
+// The merge of all replicas is step 1 of process 0, and step 2 of process 1, which has a group.
+TEST(TraceJob, LinesUpTheMergesOfAllReplicasAlone) {
+  const auto process = [](int number) {
+    std::string text = R"({"belfry_trace":1,"processes":2,"process":)" + std::to_string(number) +
+                       R"(}
+{"agent":"M0","kind":"merge","index":0,"name":"merges"}
+{"step":0,"kind":"merge","agent":"M0","run":1,"round":1,"group":[2,3]}
+)";
+    if (number == 1)
+      text += R"({"step":1,"kind":"merge","agent":"M0","run":1,"round":2,"group":[2,3]})"
+              "\n";
+    return trace_of(text +
+                        R"({"step":2,"kind":"merge","agent":"M0","run":1,"round":1})"
+                        "\n" +
+                        kEndOfTrace,
+                    "file " + std::to_string(number));
+  };
+  std::vector<std::string> order;
+  const TraceJob job = make_job({process(0), process(1)});
+  for (const JobStep& at : job.order) order.push_back(job.number_of(at));
+  EXPECT_THAT(order, ElementsAre("0:0", "1:0", "1:1", "0:2", "1:2"));
+}
+
 TEST(TraceJob, OrdersTheProcessesByTheirMerges) {
   const auto process = [](int number) {
     const std::string id = std::to_string(number);

@@ -65,6 +65,8 @@ StepKind step_kind(std::string_view name) {
   return static_cast<StepKind>(found - kNames.begin());
 }
 
+MergeId merge_of(const TraceStep& step) { return {step.run, step.group, step.round}; }
+
 bool is_work(const TraceStep& step) {
   return step.kind == StepKind::kExecute || step.kind == StepKind::kCollective;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace belfry::tool {
@@ -89,6 +90,7 @@ struct TraceStep {
   std::int64_t members = -1;
   std::int64_t replicas = -1;
   std::int64_t replica = -1;  ///< Of a write by merges or the host: whose component.
+  std::string group{};        ///< Of a merge of a group: its members, `{0, 2}`.
   std::string name{};
   std::string op{};
   std::string line{};
@@ -105,6 +107,11 @@ struct TraceStep {
   /// Merges and calls of the group up to here: 2n - 1 for the n-th of them, 2n for steps after it.
   std::int64_t phase = 0;
 };
+
+/// A merge: the run, the group, and the number among the merges of the group in the run.
+using MergeId = std::tuple<std::int64_t, std::string, std::int64_t>;
+/// The merge of an arrival, a merge or a resume.
+MergeId merge_of(const TraceStep& step);
 
 /// Whether the step is work of a stream: a kernel, a copy, or a part of a collective.
 bool is_work(const TraceStep& step);
