@@ -37,7 +37,6 @@ class ChosenLines {
 
   void take(const LineMembers& line, std::string_view text) {
     if (line.has("step") && !took_) return;
-    if (line.has("buffer")) return;  // The page tells nothing of memory.
     if (line.has("value_of")) {
       const std::int64_t step = line.number("value_of");
       if (step < bounds_.from || step >= end_ || is_full()) return;
