@@ -56,11 +56,13 @@ class History {
   }
 
   mergeOf(step, agent, byKey) {
-    const key = `${agent.host ?? 0}:${step.run}:${step.round}`;
+    const group = step.group ? ` of group {${step.group.join(", ")}}` : "";
+    const key = `${agent.host ?? 0}:${step.run}:${step.round}${group}`;
     let merge = byKey.get(key);
     if (!merge) {
-      const title = `merge ${step.round}${this.hasRuns ? ` of run ${step.run}` : ""}`;
-      merge = { number: step.round, title, name: step.name, place: -1, arrivals: [], resumes: [] };
+      const label = `merge ${step.round}${group}`;
+      const title = label + (this.hasRuns ? ` of run ${step.run}` : "");
+      merge = { label, title, name: step.name, place: -1, arrivals: [], resumes: [] };
       byKey.set(key, merge);
     }
     if (step.kind === "arrive") merge.arrivals.push(step.place);
@@ -191,13 +193,13 @@ class History {
 
   // What an agent that has no step after `place` waits for, in words, or nothing.
   waitsForever(step) {
-    if (step.kind === "arrive") return `waits for merge ${step.merge.number}`;
+    if (step.kind === "arrive") return `waits for ${step.merge.label}`;
     return step.kind === "run_begin" ? "waits for the replicas" : "";
   }
 
   waitText(step, cause) {
     if (step.kind === "run_end") return "waits for the replicas";
-    if (cause.merge) return `waits for merge ${cause.merge.number}`;
+    if (cause.merge) return `waits for ${cause.merge.label}`;
     return `waits for ${this.trace.agentOf(cause).name}`;
   }
 

@@ -168,7 +168,7 @@ class Lanes {
     else if (step.kind.startsWith("run_")) this.drawRun(step, x, y, isChosen);
     else {
       const isInMerge = !layout.laneOf.has(step.agent);
-      if (isInMerge) this.drawInMerge(step, y);
+      if (isInMerge) this.drawBar(step.merge, y - ROW / 2 - 4, ROW + 4, "inner");
       const agent = this.trace.agentOf(step);
       const bad = step.kind === "throw" ? "bad" : "";
       this.svg.append(drawn("circle", { cx: x, cy: y, r: isChosen ? 8 : 5.5,
@@ -197,12 +197,23 @@ class Lanes {
     this.text(x + 13, y, `run ${bad} ${isChosen ? "chosen" : ""}`, this.words.brief(step));
   }
 
-  // A bar over the lanes of the replicas: the name, and below what each brought and got.
+  // A bar over the lanes of the replicas, with gaps for others.
+  drawBar(merge, top, height, kind) {
+    const spans = this.layout.spans(merge), left = spans[0].left, right = spans.at(-1).right;
+    const y = top + height / 2;
+    if (spans.length > 1) this.svg.append(drawn("line", { x1: left, x2: right, y1: y, y2: y,
+                                                          class: "bar" }));
+    for (const { left, right } of spans) {
+      this.svg.append(drawn("rect", { x: left, y: top, width: right - left, rx: 6, height,
+                                      class: `bar ${kind}` }));
+    }
+    return { left, right };
+  }
+
+  // The name, and below what each replica brought and got.
   drawMerge(step, y) {
-    const merge = step.merge, { left, right } = this.layout.span(merge);
-    const bad = merge.differs ? "bad" : "";
-    this.svg.append(drawn("rect", { x: left, y: y - ROW / 2 + 2, width: right - left, rx: 6,
-                                    height: MERGE_ROW - 4, class: `bar ${bad}` }));
+    const merge = step.merge, bad = merge.differs ? "bad" : "";
+    const { left, right } = this.drawBar(merge, y - ROW / 2 + 2, MERGE_ROW - 4, bad);
     const name = (bad ? "differs: " : "") + this.words.brief(step);
     this.text(left + 10, y, "merge", name).style.maxWidth = `${right - left - 20}px`;
     this.number(y + 26, "brings");
@@ -219,12 +230,6 @@ class Lanes {
     if (lane === undefined) return;
     const made = this.text(this.layout.lefts[lane] + 14, y, "exchange", text);
     made.style.maxWidth = `${this.layout.laneWidth(lane) - 22}px`;
-  }
-
-  drawInMerge(step, y) {
-    const { left, right } = this.layout.span(step.merge);
-    this.svg.append(drawn("rect", { x: left, y: y - ROW / 2 - 4, width: right - left, rx: 6,
-                                    height: ROW + 4, class: "bar inner" }));
   }
 
   // Arrows from the steps that a step waited for, and to those that waited for it.

@@ -81,19 +81,23 @@ class Layout {
     return this.lefts[lane] + 16;
   }
 
-  // {left, right} of the lanes of the replicas that take part in a merge.
-  span(merge) {
+  // {left, right} of neighbouring lanes of replicas that take part in a merge.
+  spans(merge) {
     const ids = merge ? merge.arrivals.map((place) => this.trace.steps[place].agent) : [];
     const lanes = ids.map((id) => this.laneOf.get(id)).filter((lane) => lane !== undefined);
-    if (!lanes.length) return { left: GUTTER, right: this.lefts.at(-1) };
-    return { left: this.lefts[Math.min(...lanes)] + 4,
-             right: this.lefts[Math.max(...lanes) + 1] - 4 };
+    if (!lanes.length) return [{ left: GUTTER, right: this.lefts.at(-1) }];
+    const spans = [];
+    for (const lane of lanes.sort((a, b) => a - b)) {
+      if (!lanes.includes(lane - 1)) spans.push({ left: this.lefts[lane] + 4 });
+      spans.at(-1).right = this.lefts[lane + 1] - 4;
+    }
+    return spans;
   }
 
   // The point of a step.
   point(step) {
     const lane = this.laneOf.get(step.agent);
-    const x = lane === undefined ? this.span(step.merge).left + 12 : this.x(lane);
+    const x = lane === undefined ? this.spans(step.merge)[0].left + 12 : this.x(lane);
     return { x, y: this.y(step.place) };
   }
 }

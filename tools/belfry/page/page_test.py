@@ -154,6 +154,40 @@ class Shows(PageTest):
         self.assertIn("is cancelled", self.texts("#lanes .text.bad"))
         self.assertEqual(self.count("line.wait"), 1)  # From the arrival to the exception.
 
+    def test_a_merge_of_a_group_on_its_members(self):
+        # Replicas 0 and 2 meet, replica 1 alone, and then all. Step 1 is hidden.
+        sample = Sample(3)
+        sample.step("run_begin", "H0", run=1, replicas=3)
+        sample.step("allocate", "R0", run=1, buffer=7, bytes=8, bookkeeping=True)
+        for group in ([0, 2], [1], None):
+            here = {"run": 1, "round": 1, "name": "all_reduce"}
+            here |= {"group": group} if group else {}
+            members = group or range(3)
+            after = [sample.step("arrive", f"R{i}", **here, brings=[sample.tensor([i, i])])
+                     for i in members]
+            merge = sample.step("merge", "M0", **here, after=after)
+            for i in members:
+                got = [i, i] if not group and i else [7, 7]
+                sample.step("resume", f"R{i}", **here, after=[merge], gets=[sample.tensor(got)])
+        self.open("groups", sample.text(), "#step=3")
+        self.assertEqual(self.texts(".text.merge"), [
+            "merge 1 of group {0, 2}: all_reduce", "merge 1 of group {1}: all_reduce",
+            "differs: merge 1: all_reduce"])
+        self.assertEqual(self.texts("#banner p.differs"),
+                         ["Merge 1 (all_reduce) gave the replicas different values. Show"])
+        self.assertEqual(self.texts(".text.exchange"), [
+            "[0, 0]", "[7, 7]", "[2, 2]", "[7, 7]", "[1, 1]", "[7, 7]",
+            "[0, 0]", "[7, 7]", "[1, 1]", "[1, 1]", "[2, 2]", "[2, 2]"])
+        # Bars: over the lanes of replicas 0 and 2 apart, of 1, and of all.
+        bars = self.browser.value("""[...document.querySelectorAll("rect.bar")].map((bar) => {
+            const left = bar.x.baseVal.value, right = left + bar.width.baseVal.value;
+            return [...document.querySelectorAll(".title.replica")].map(
+                (title) => left < title.offsetLeft && title.offsetLeft < right);
+        })""")
+        self.assertEqual(bars, [[True, False, False], [False, False, True], [False, True, False],
+                                [True, True, True]])
+        self.assertIn("replica 2\twaits for merge 1 of group {0, 2}", self.text("#panel"))
+
     def test_the_processes_of_a_job(self):
         # Process 1 has a merge more.
         traces = [Sample(1, process=i, processes=2).run(1 + i) for i in (1, 0)]
