@@ -112,6 +112,37 @@ TEST(Groups, HaveGroupsInTheFilesOfAFlightRecorder) {
             (Groups{"group {0, 2} of strategy 0", "group {0, 2} of strategy 0", "strategy"}));
 }
 
+// Replica 3 leaves out the second merge of {1, 3}: replica 1 waits. Replicas 0 and 2 end.
+TEST(Groups, TellTheMergeInWhichAMemberWaits) {
+  belfry::testing::asserts("SEM-276");
+  const std::string prefix = ::testing::TempDir() + "belfry_groups_wait-";
+  FlightRecorder recorder{prefix};
+  Backend backend{{.devices = 4}, Attachments{.recorder = &recorder}};
+  MirroredStrategy strategy{backend};
+  const ReplicaGroups groups = strategy.groups({{0, 2}, {1, 3}});
+  const auto run = [&] {
+    strategy.run([&](ReplicaContext& replica) {
+      replica.in(groups).all_reduce(ReduceOp::kSum, 1);
+      if (replica.replica_id() != 3) replica.in(groups).all_reduce(ReduceOp::kMean, 1.0);
+    });
+  };
+  EXPECT_THROW(run(), MergeMismatchError);
+  const auto texts_of = [&](int rank) {
+    std::vector<std::string> texts;
+    const Json file = Json::parse(std::ifstream(prefix + "rank" + std::to_string(rank) + ".json"));
+    for (const Json& entry : file["entries"]) {
+      texts.push_back(entry["process_group"][1].get<std::string>().substr(0, 12) + " " +
+                      entry["collective_seq_id"].dump() + " " + entry["state"].get<std::string>() +
+                      " " + entry["belfry"]["op"].get<std::string>());
+    }
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(texts_of(1), (Texts{"group {1, 3} 1 completed sum", "group {1, 3} 2 scheduled mean"}));
+  EXPECT_EQ(texts_of(3), (Texts{"group {1, 3} 1 completed sum"}));
+  EXPECT_EQ(texts_of(0), (Texts{"group {0, 2} 1 completed sum", "group {0, 2} 2 completed mean"}));
+}
+
 // Tensors of a group use the collectives of a communicator of its members; devices of other
 // replicas get no memory.
 TEST(Groups, ReduceAndGatherTensorsOnTheirDevicesAlone) {

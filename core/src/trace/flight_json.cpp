@@ -72,7 +72,7 @@ std::string own_fields(const FlightEntry& entry) {
 
 // Groups of one process alone have the names of other groups elsewhere.
 std::string name_of(const FlightFile& file, const FlightGroup& group) {
-  const bool is_alone = group.size == 0 && file.processes > 1;
+  const bool is_alone = group.size == 0 && group.members.empty() && file.processes > 1;
   return is_alone ? fmt::format("{} of process {}", group.name, file.process) : group.name;
 }
 
@@ -100,7 +100,7 @@ std::string entry_json(const FlightFile& file, const FlightEntry& entry, std::ui
 }
 
 std::string ranks_of(const FlightGroup& group) {
-  std::vector<int> ranks = group.own;
+  std::vector<int> ranks = group.members.empty() ? group.own : group.members;
   if (group.size > 0) {
     ranks.clear();
     for (int rank = 0; rank < group.size; ++rank) ranks.push_back(rank);
@@ -153,15 +153,15 @@ std::string rank_json(const FlightFile& file) {
 std::string flight_json(const FlightFile& file) {
   std::vector<FlightEntry> entries;
   for (const FlightEntry* entry : file.entries) entries.push_back(*entry);
-  // A rank that waits for the others of its process: the operation of all has not begun.
-  if (file.rank.scheduled && file.waits_in != nullptr) {
+  // A rank that waits for others: the operation has not begun.
+  if (file.rank.scheduled != nullptr) {
     FlightEntry entry;
-    entry.group = const_cast<FlightGroup*>(file.waits_in);
-    entry.number = file.waits_in->begun + 1;
+    entry.group = file.rank.scheduled;
+    entry.number = entry.group->begun + 1;
     entry.verb = file.rank.in;
     entry.site = file.rank.site;
     entry.has_values = true;
-    entry.values = *file.rank.scheduled;
+    entry.values = file.rank.values;
     entries.push_back(entry);
   }
   std::string groups;

@@ -20,7 +20,6 @@ struct FlightFile {
   const std::deque<FlightGroup>& groups;
   std::vector<const FlightEntry*> entries{};  ///< Of the rank, the oldest first.
   std::uint64_t first = 0;                    ///< The number of the first entry.
-  const FlightGroup* waits_in = nullptr;      ///< The group of an operation without an entry.
   std::int64_t deadline_ms = 0;
   const char* reason = "call";
   const ErrorReport* error = nullptr;

@@ -69,15 +69,21 @@ FlightGroup& FlightRing::add(FlightGroup group) {
 }
 
 FlightGroup& FlightRing::part(const FlightGroup& whole, const std::string& part,
-                              std::vector<int> own) {
+                              std::vector<int> members) {
   const std::lock_guard lock(mutex_);
   const std::string about = part + " of " + whole.about + " " + whole.name;
-  const auto is_made = [&](const FlightGroup& group) {
-    return group.about == about && group.own == own;
-  };
-  const auto found = std::ranges::find_if(groups_, is_made);
+  const auto found = std::ranges::find(groups_, about, &FlightGroup::about);
   if (found != groups_.end()) return *found;
-  return add({.about = about, .carrier = whole.carrier, .own = std::move(own)});
+  const bool is_joint = whole.size > 0;
+  const std::string ids = part.substr(part.find(' '));
+  FlightGroup group{.name = is_joint ? whole.name + ids : std::to_string(groups_.size()),
+                    .about = about,
+                    .carrier = whole.carrier};
+  for (const int rank : members) {
+    if (std::ranges::find(whole.own, rank) != whole.own.end()) group.own.push_back(rank);
+  }
+  if (is_joint) group.members = std::move(members);
+  return groups_.emplace_back(std::move(group));
 }
 
 // In a process alone the rank of a device is its number.
@@ -199,7 +205,6 @@ void FlightRing::write(const std::string& prefix, const char* reason, const Erro
                        CallSite site) {
   const std::lock_guard lock(mutex_);
   std::map<int, FlightRank> ranks;
-  std::map<int, const FlightGroup*> waits;
   int size = 0;
   int process = 0;
   int processes = 1;
@@ -218,10 +223,7 @@ void FlightRing::write(const std::string& prefix, const char* reason, const Erro
     source->update();
     std::vector<FlightRank> shown;
     source->show(shown);
-    for (const FlightRank& rank : shown) {
-      ranks[rank.rank] = rank;
-      waits[rank.rank] = source->group();
-    }
+    for (const FlightRank& rank : shown) ranks[rank.rank] = rank;
   }
   ranks.erase(-1);
   const int all = std::max(size, static_cast<int>(ranks.size()));
@@ -234,7 +236,6 @@ void FlightRing::write(const std::string& prefix, const char* reason, const Erro
                     .groups = groups_,
                     .entries = entries_of(number),
                     .first = is_cut ? begun_ - entries_.size() : 0,
-                    .waits_in = waits[number],
                     .deadline_ms = deadline_ms_,
                     .reason = reason,
                     .error = error};

@@ -108,6 +108,26 @@ TEST_F(ClusterHangs, NameAHostThatHasReturned) {
   EXPECT_EQ(hang.causes.front().ranks, (std::vector<int>{4, 5}));
 }
 
+// Hosts have two ranks each. The second rank of the last host leaves a merge of its group out.
+TEST_F(ClusterHangs, NameTheMemberThatStaysAwayFromItsGroup) {
+  fail(hosts(2), [](sim::Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    const ReplicaGroups groups = strategy.groups({{0, 1}, {2, 3}, {4, 5}});
+    strategy.run([&](ReplicaContext& replica) {
+      replica.in(groups).all_reduce(ReduceOp::kSum, 1);
+      if (replica.replica_id() != 5) replica.in(groups).all_reduce(ReduceOp::kSum, 1);
+    });
+  });
+  const Job read = job();
+  const Hang hang = hang_of(read, Waits(read));
+  ASSERT_EQ(hang.verdict, Verdict::kNamed);
+  const Finding& cause = hang.causes.front();
+  EXPECT_EQ(cause.kind, FindingKind::kEnded);
+  EXPECT_EQ(cause.ranks, std::vector<int>{5});
+  EXPECT_EQ(read.groups[cause.call->group].words(), "group 0 {4, 5} (group {4, 5} of strategy 0)");
+  EXPECT_EQ(cause.call->seq, 2);
+}
+
 // A stopped host leaves no files, as a process that crashed.
 TEST_F(ClusterHangs, NameAHostThatWasStopped) {
   sim::ClusterOptions options = hosts(1);

@@ -114,10 +114,8 @@ class Program {
     ranks_ = ranks_of(job_.groups[*groups_.begin()]);
     for (const std::size_t group : groups_) {
       if (ranks_of(job_.groups[group]) == ranks_) continue;
-      refuse(
-          fmt::format("ranks wait in {} and {}, which have different ranks, and belfry has no "
-                      "groups of ranks yet",
-                      job_.groups[*groups_.begin()].words(), job_.groups[group].words()));
+      refuse(fmt::format("ranks wait in {} and {}, which have different ranks",
+                         job_.groups[*groups_.begin()].words(), job_.groups[group].words()));
     }
   }
 

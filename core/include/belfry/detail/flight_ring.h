@@ -32,7 +32,8 @@ struct FlightGroup {
   /// The ranks of this process; of a group that is added, the numbers of the devices. -1: of a
   /// device without a rank.
   std::vector<int> own{};
-  int size = 0;  ///< The ranks 0 to size - 1 of several processes; 0: `own` are all.
+  int size = 0;  ///< The ranks 0 to size - 1 of several processes; 0: `own` or `members` are all.
+  std::vector<int> members{};  ///< Of some of these ranks, `own` among them.
   int process = 0;
   int processes = 1;
   std::map<std::uint64_t, std::string> variables{};  ///< The names, by number.
@@ -75,11 +76,11 @@ struct FlightTicket {
 /// What a rank does.
 struct FlightRank {
   int rank = 0;
-  const char* state = "running";  ///< `running`, `waiting`, `ended`, `failed`.
-  const char* in = nullptr;       ///< The verb in which the rank waits; null: none.
-  CallSite site{};                ///< Of the last call known.
-  /// The values of `in`, which the rank has entered and which has no entry yet.
-  std::optional<FlightValues> scheduled{};
+  const char* state = "running";     ///< `running`, `waiting`, `ended`, `failed`.
+  const char* in = nullptr;          ///< The verb in which the rank waits; null: none.
+  CallSite site{};                   ///< Of the last call known.
+  FlightGroup* scheduled = nullptr;  ///< The group of `in`, if `in` has no entry yet.
+  FlightValues values{};             ///< Of `in`.
 };
 
 /// Tells what ranks do now, and what has become of operations.
@@ -88,8 +89,6 @@ class FlightSource {
   virtual ~FlightSource() = default;
   /// Appends the ranks of a run.
   virtual void show(std::vector<FlightRank>& /*ranks*/) const {}
-  /// The group of `show`.
-  virtual FlightGroup* group() const { return nullptr; }
   /// Updates the states of operations. Called with the lock of the ring.
   virtual void update() noexcept {}
 };
@@ -111,8 +110,9 @@ class FlightRing {
   /// groups of this process alone have the same ranks from now on.
   void join(FlightGroup& group, const std::vector<int>& devices, int process,
             const std::vector<int>& first);
-  /// The group of some ranks of `whole`, `part` in words; made at the first call.
-  FlightGroup& part(const FlightGroup& whole, const std::string& part, std::vector<int> own);
+  /// The group of the ranks `members` of `whole`, `part` in words; made at the first call. Its name
+  /// is equal in all processes of `whole`.
+  FlightGroup& part(const FlightGroup& whole, const std::string& part, std::vector<int> members);
   void name(FlightGroup& group, std::uint64_t variable, const std::string& name);
   /// The program of this process has returned or is stopped: its ranks have ended, and later
   /// failures write nothing.

@@ -51,20 +51,29 @@ FlightValues RunFlight::values_of(const MergeRequest& request) {
   return values;
 }
 
-void RunFlight::begin_in_group(const MergeRequest& first, const char* verb,
-                               const Participants& present) noexcept {
-  in_groups_ = true;
-  FlightGroup* group = &group_;
+// The members of the merge.
+FlightGroup& RunFlight::group_of(const MergeRequest& request) const noexcept {
+  if (request.group == nullptr) return group_;
   try {
     std::vector<int> ranks;
-    for (int i = 0; i < present.count(); ++i) {
-      ranks.push_back(group_.own[static_cast<std::size_t>(present.id(i))]);
+    for (int i = 0; i < request.group->count(); ++i) {
+      const int id = request.group->id(i);
+      ranks.push_back(group_.size > 0 ? group_.own.front() + id - core_.first_replica()
+                                      : group_.own[static_cast<std::size_t>(id)]);
     }
-    group = &ring_.part(group_, text_of_group(*first.group), std::move(ranks));
+    return ring_.part(group_, text_of_group(*request.group), std::move(ranks));
   } catch (const std::bad_alloc&) {  // An entry of all replicas is better than none.
+    return group_;
   }
-  ticket_ = ring_.begin(*group, verb, first.site);
+}
+
+void RunFlight::begin_in_group(const MergeRequest& first, const char* verb,
+                               const Participants& present) noexcept {
+  ticket_ = ring_.begin(group_of(first), verb, first.site);
   if (first.type->kind != MergeKind::kMergeCall) ring_.set_values(ticket_, values_of(first));
+  for (int i = 0; i < present.count(); ++i) {
+    ++in_groups_[static_cast<std::size_t>(core_.device_position(present.id(i)))];
+  }
 }
 
 // Requests lie on the stacks of replicas: only code of the run may read a request.
@@ -76,7 +85,7 @@ void RunFlight::show(std::vector<FlightRank>& ranks) const {
     const Status status = published(replica.status);
     FlightRank rank;
     const bool in_wait = status == Status::kRunning && ring_.is_waiting(static_cast<int>(position));
-    rank.rank = group_.own[position++];
+    rank.rank = group_.own[position];
     rank.state = in_wait ? "waiting" : state_of(status);
     if (in_wait) rank.in = "a wait for a device";
     rank.site = {published(replica.last_site.file), published(replica.last_site.line)};
@@ -84,10 +93,13 @@ void RunFlight::show(std::vector<FlightRank>& ranks) const {
       const MergeRequest* const request =
           is_own ? requests_[static_cast<std::size_t>(states_.id_of(replica))] : nullptr;
       rank.in = is_own ? to_string(request->type->kind) : "a merge";
-      if (is_own && !in_groups_ && published(replica.merges) > begun_)
-        rank.scheduled = values_of(*request);
+      if (is_own && published(replica.merges) > begun_ + in_groups_[position]) {
+        rank.scheduled = &group_of(*request);
+        rank.values = values_of(*request);
+      }
     }
     ranks.push_back(rank);
+    ++position;
   }
 }
 

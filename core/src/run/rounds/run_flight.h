@@ -22,7 +22,8 @@ class RunFlight final : public FlightSource {
         states_(states),
         requests_(requests),
         has_others_(!core.members().is_alone()),
-        is_plain_(!has_others_ && !ring_.is_shared()) {
+        is_plain_(!has_others_ && !ring_.is_shared()),
+        in_groups_(states.size()) {
     ring_.add(*this);
   }
   RunFlight(const RunFlight&) = delete;
@@ -66,7 +67,6 @@ class RunFlight final : public FlightSource {
   }
 
   void show(std::vector<FlightRank>& ranks) const override;
-  FlightGroup* group() const override { return &group_; }
   void update() noexcept override {
     if (!is_plain_ || open_ == nullptr) return;
     is_plain_ = false;  // `complete` changes the state that is told now.
@@ -76,6 +76,7 @@ class RunFlight final : public FlightSource {
 
  private:
   static FlightValues values_of(const MergeRequest& request);
+  FlightGroup& group_of(const MergeRequest& request) const noexcept;
   void begin_in_group(const MergeRequest& first, const char* verb,
                       const Participants& present) noexcept;
   FlightTicket open() const { return {open_, &group_, ticket_.number}; }
@@ -91,8 +92,8 @@ class RunFlight final : public FlightSource {
   bool is_plain_;
   FlightEntry* open_ = nullptr;  // Then: of the open merge, whose number `ticket_` has.
   FlightTicket ticket_{};
-  std::uint32_t begun_ = 0;  // Merges of this run.
-  bool in_groups_ = false;   // Whether a merge of a group has begun.
+  std::uint32_t begun_ = 0;               // Merges of all replicas of this run.
+  std::vector<std::uint32_t> in_groups_;  // Of groups, of each replica of the process.
 };
 
 }  // namespace belfry::detail
