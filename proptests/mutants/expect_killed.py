@@ -41,7 +41,8 @@ def run(program, tests, fault):
         ended = subprocess.run([program, f"--gtest_filter={':'.join(tests)}",
                                 f"--gtest_output=json:{output}"],
                                capture_output=True, text=True, timeout=240,
-                               env=environment | {"RC_PARAMS": "max_success=300"} | chosen)
+                               env=environment | {"RC_PARAMS": "max_success=300",
+                                                  "BELFRY_TESTING_TRACES": "0"} | chosen)
         if not output.exists():
             sys.exit(f"{tests} did not finish (status {ended.returncode})\n{ended.stderr}")
         return ended, *failures_of(json.loads(output.read_text(encoding="utf-8")))

@@ -33,10 +33,13 @@ void mean_is_at_most_1(const sim::Options& options) {
 // What belfry and RapidCheck say about the property.
 template <class Property>
 std::string said_about(const Property& property) {
+  setenv("BELFRY_TESTING_TRACES", "1", 1);
+  setenv("TEST_TMPDIR", ::testing::TempDir().c_str(), 1);
   std::ostringstream said;
   std::streambuf* const before = std::cerr.rdbuf(said.rdbuf());
   rc::check(property);
   std::cerr.rdbuf(before);
+  setenv("BELFRY_TESTING_TRACES", "0", 1);
   return said.str();
 }
 
@@ -49,7 +52,6 @@ std::string behind(const std::string& text, const std::string& mark) {
 }
 
 TEST(ShrunkCase, HasATraceAndAReplay) {
-  setenv("TEST_TMPDIR", ::testing::TempDir().c_str(), 1);
   const std::string said = said_about(mean_is_at_most_1);
   const std::string path = behind(said, "trace of the failing case: ");
   ASSERT_NE(path, "") << said;
@@ -80,7 +82,6 @@ void last_replica_decides_nothing(const sim::Options& options) {
 }
 
 TEST(ShrunkCase, OfAVerdictHasATraceOfTheFailingSchedule) {
-  setenv("TEST_TMPDIR", ::testing::TempDir().c_str(), 1);
   const std::string said = said_about(last_replica_decides_nothing);
   EXPECT_NE(behind(said, "trace of the failing case: "),
             behind(said_about(last_replica_decides_nothing), "trace of the failing case: "));
@@ -95,7 +96,6 @@ TEST(ShrunkCase, OfAVerdictHasATraceOfTheFailingSchedule) {
 }
 
 TEST(ShrunkCase, IsOver) {
-  setenv("TEST_TMPDIR", ::testing::TempDir().c_str(), 1);
   said_about(mean_is_at_most_1);
   const std::string said =
       said_about([](const sim::Options& options) { const sim::Backend backend{options}; });

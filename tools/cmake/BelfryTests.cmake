@@ -20,7 +20,7 @@ if(BELFRY_BUILD_TESTS)
 endif()
 
 # belfry_test(<name> [SOURCES ...] [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN] [NO_RUN]
-#             [TIMEOUT seconds] [BATCH files])
+#             [TIMEOUT seconds] [BATCH files] [ENVIRONMENT NAME=VALUE])
 # belfry_test(<name> IN <executable> SOURCES ... [LINKS ...] [BATCH files])
 # Adds one executable. Each TEST is a test of ctest. With BELFRY_TESTS_TOGETHER the executable is a
 # single test with results in reports/<name>.json: the start of a sanitized program takes a fifth of
@@ -36,8 +36,8 @@ function(belfry_test name)
   if(NOT BELFRY_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN;NO_RUN" "IN;TIMEOUT;BATCH"
-                        "SOURCES;LABELS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN;NO_RUN"
+                        "IN;TIMEOUT;BATCH;ENVIRONMENT" "SOURCES;LABELS;LINKS")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
@@ -83,11 +83,14 @@ function(belfry_test name)
     return()
   endif()
   if(BELFRY_TESTS_TOGETHER)
-    belfry_test_run(${name} ${name} LABELS ${arg_LABELS})
+    belfry_test_run(${name} ${name} LABELS ${arg_LABELS} ENVIRONMENT ${arg_ENVIRONMENT})
     return()
   endif()
   # One label at a time: gtest_discover_tests passes on the first element of a list only.
   list(TRANSFORM arg_LABELS PREPEND "LABELS;")
+  if(arg_ENVIRONMENT)
+    list(APPEND arg_LABELS ENVIRONMENT ${arg_ENVIRONMENT})
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
