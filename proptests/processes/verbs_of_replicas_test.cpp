@@ -424,16 +424,6 @@ TEST(ReplicaVerbs, MeetInGroupsOfTheirProcess) {
       seen, ElementsAre(std::vector{6201, 6201}, std::vector{6112}, std::vector{6248, 6134, 6248}));
 }
 
-TEST(ReplicaVerbs, RefuseGroupsOfSeveralProcesses) {
-  testing::asserts("SEM-276");
-  const auto texts = texts_on_hosts<UnsupportedError>([](auto& strategy, sim::Host&) {
-    const ReplicaGroups groups = strategy.groups({{0, 3}, {1, 2}, {4, 5}});
-    strategy.run(
-        [&](ReplicaContext& replica) { (void)replica.in(groups).all_reduce(ReduceOp::kSum, 1); });
-  });
-  EXPECT_THAT(texts, Each(HasSubstr("BF-080")));
-}
-
 TEST(ReplicaVerbs, RefuseARunInARun) {
   testing::asserts("SEM-156");
   const auto texts = texts_on_hosts<UnsupportedError>([](auto& strategy, sim::Host&) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-270 to SEM-275: groups of replicas and meshes. The second implementation has a number for
-// each replica and the drawn members of each group, and adds up in loops; of a mesh the second
-// implementation has coordinates alone. Numbers are integers: sums are exact.
+// SEM-270 to SEM-275, SEM-288: groups of replicas and meshes. The second implementation has a
+// number for each replica and the drawn members of each group, and adds up in loops; of a mesh the
+// second implementation has coordinates alone. Numbers are integers: sums are exact.
 #include "belfry/group_context.h"
 #include "belfry/replica_groups.h"
 #include "belfry/testing/asserts.h"
@@ -30,13 +30,6 @@ std::size_t at(int id) { return static_cast<std::size_t>(id); }
 // A number from begin to end - 1. All numbers are as likely in small cases as in large ones.
 int drawn_in(int begin, int end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(begin, end));
-}
-
-// A backend of at least `least` devices, and at most 9.
-BackendRequest drawn_request(int least) {
-  BackendRequest request = *backend_request(9);
-  request.devices = drawn_in(least, 10);
-  return request;
 }
 
 // Groups of some replicas, each with a number of rounds.
@@ -118,6 +111,24 @@ std::vector<Row> parts_for(int members, const Row& row) {
   return parts;
 }
 
+// Each member gets the row of the member before. A merge function has the members of its process.
+Row merge_of(const GroupContext& group, const Row& row) {
+  const auto shift = [members = group.size()](CrossReplicaContext& cross,
+                                              const PerReplica<Tensor<float>>& rows,
+                                              const PerReplica<int>& indexes) {
+    const Row whole = cross.gather(rows).to_host();
+    const int count = rows.present().count();
+    detail::ReplicaArray<Row> shifted(count);
+    for (int i = 0; i < count; ++i) {
+      const int id = rows.present().id(i);
+      const auto before = whole.begin() + 3 * ((indexes[id] + members - 1) % members);
+      shifted.emplace_back(Row(before, before + 3));
+    }
+    return PerReplica<Row>(std::move(shifted), rows.present());
+  };
+  return group.merge_call(shift, tensor_of(row), group.index());
+}
+
 // A round of a replica in a group.
 Row round_of(const GroupContext& group, Kind kind, Row row) {
   const int last = group.size() - 1;
@@ -132,17 +143,7 @@ Row round_of(const GroupContext& group, Kind kind, Row row) {
       return {all[all.size() - 3], all[0], static_cast<float>(all.size())};
     }
     case Kind::kMerge:
-      return group.merge_call(
-          [](CrossReplicaContext&, const PerReplica<Row>& rows) {
-            // Each member gets the row of the member before.
-            const int count = rows.present().count();
-            detail::ReplicaArray<Row> shifted(count);
-            for (int i = 0; i < count; ++i) {
-              shifted.emplace_back(*(rows.begin() + (i == 0 ? count : i) - 1));
-            }
-            return PerReplica<Row>(std::move(shifted), rows.present());
-          },
-          std::move(row));
+      return merge_of(group, row);
     case Kind::kBroadcast:
       return group.broadcast(std::move(row), last);
     case Kind::kPermute: {
@@ -218,12 +219,22 @@ void round_of_all(const Ids& members, Kind kind, Rows& rows) {
   }
 }
 
-class Groups : public Property {};
+class WithGroups : public Property {
+ protected:
+  // A backend of 1 to 9 devices, or those of the processes of the case.
+  BackendRequest drawn_request() const {
+    BackendRequest request = *backend_request(9);
+    request.devices = drawn_in(1, 10);
+    return placed(request);
+  }
+};
+
+class Groups : public WithGroups {};
 
 TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
-  testing::asserts("SEM-270", "SEM-272", "SEM-273");
+  testing::asserts("SEM-270", "SEM-272", "SEM-273", "SEM-288");
   holds([this](std::uint16_t seed) {
-    const BackendRequest request = drawn_request(1);
+    const BackendRequest request = drawn_request();
     const Partition drawn = drawn_partition(request.devices);
     const int salt = drawn_in(0, kKinds);
     Bench bench(*this, request);
@@ -254,7 +265,7 @@ TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
         round_of_all(drawn.members(group), kind, wanted);
       }
     }
-    for (int id = 0; id < drawn.replicas; ++id) RC_ASSERT(got[id] == wanted[at(id)]);
+    for (const int id : bench.own()) RC_ASSERT(got[id] == wanted[at(id)]);
   });
 }
 
@@ -262,7 +273,7 @@ TEST_F(Groups, MeetTheirMembersAloneInRoundsOfTheirOwn) {
 TEST_F(Groups, MergeInOneOrder) {
   testing::asserts("SEM-273");
   holds([this] {
-    const BackendRequest request = drawn_request(1);
+    const BackendRequest request = drawn_request();
     const Partition drawn = drawn_partition(request.devices);
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -296,7 +307,8 @@ TEST_F(Groups, MergeInOneOrder) {
 TEST_F(Groups, ThatMissAMemberAreReportedAlone) {
   testing::asserts("SEM-275");
   holds([this] {
-    const BackendRequest request = drawn_request(2);
+    const BackendRequest request = drawn_request();
+    if (request.devices < 2) return;
     Partition drawn = drawn_partition(request.devices);
     const auto is_large = [](const Ids& ids) { return ids.size() > 1; };
     if (std::ranges::none_of(drawn.groups, is_large)) drawn = {request.devices, {{0, 1}}, {1}};
@@ -369,13 +381,13 @@ Ids line_of(int id, std::size_t axis, const std::vector<MeshAxis>& axes, int rep
   return line;
 }
 
-class Meshes : public Property {};
+class Meshes : public WithGroups {};
 
 // A program of verbs along drawn axes, and of merges of all replicas between.
 TEST_F(Meshes, MeetAlongTheirAxes) {
   testing::asserts("SEM-271", "SEM-273");
   holds([this](std::uint16_t seed) {
-    const BackendRequest request = drawn_request(1);
+    const BackendRequest request = drawn_request();
     const int replicas = request.devices;
     const std::vector<MeshAxis> axes = drawn_axes(replicas);
     const int count = static_cast<int>(axes.size());
@@ -417,7 +429,7 @@ TEST_F(Meshes, MeetAlongTheirAxes) {
         if (line.front() == id) round_of_all(line, kind_of(salt, step, number++), rows);
       }
     }
-    for (int id = 0; id < replicas; ++id) RC_ASSERT(got[id] == rows[at(id)]);
+    for (const int id : bench.own()) RC_ASSERT(got[id] == rows[at(id)]);
   });
 }
 

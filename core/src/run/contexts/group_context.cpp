@@ -3,11 +3,9 @@
 
 #include "belfry/group_context.h"
 
-#include "belfry/detail/strategy_core.h"
+#include "belfry/detail/participants.h"
 #include "belfry/error.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,15 +22,6 @@ namespace {
   report.replicas.push_back({replica, site, "asked for its group", {}});
   report.hint = std::move(hint);
   throw InvalidArgumentError(std::move(report));
-}
-
-[[noreturn]] void refuse_processes(int replica, int other, CallSite site) {
-  throw UnsupportedError(ErrorCode::kUnsupported,
-                         "a group with replica " + std::to_string(replica) + " and replica " +
-                             std::to_string(other) + " of another process",
-                         "make groups of replicas of one process; verbs of all replicas meet those "
-                         "of all processes",
-                         site);
 }
 
 // The common members of the replica's group in `groups` and of the group of `outer`.
@@ -57,9 +46,6 @@ detail::Participants members_of(const ReplicaContext& outer, const ReplicaGroups
   if (const detail::Participants* const around = outer.merges().group()) {
     std::erase_if(ids, [&](int id) { return !around->has(id); });
   }
-  const detail::Participants& own = outer.merges().core().own();
-  const auto other = std::ranges::find_if_not(ids, [&](int id) { return own.has(id); });
-  if (other != ids.end()) refuse_processes(replica, *other, site);
   return {replicas, std::move(ids)};
 }
 

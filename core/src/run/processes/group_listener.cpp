@@ -14,7 +14,6 @@
 #include "belfry/detail/variable_state.h"
 #include "run/processes/group_members.h"
 #include "run/processes/process_files.h"
-#include "run/rounds/run_picture.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -29,15 +28,15 @@ namespace {
 
 class Listener {
  public:
-  Listener(StrategyCore& core, GroupMembers& processes, CallSite site)
-      : core_(core), processes_(processes), site_(site), files_(core, site) {}
+  Listener(StrategyCore& core, GroupMembers& processes, ListensTo to, CallSite site)
+      : core_(core), processes_(processes), to_(to), site_(site), files_(core, site) {}
 
   // If the run fails, every transaction fails, the innermost first.
   void listen() {
     try {
-      while (!processes_.is_closed()) {
+      while (!processes_.is_closed() && !is_over_) {
         const Bytes answer = std::exchange(answer_, Bytes());
-        const HeardExchange heard = processes_.hear(answer, site_);
+        const HeardExchange heard = processes_.hear(to_, answer, site_);
         file_wait_.reset();
         hear(heard);
       }
@@ -59,6 +58,8 @@ class Listener {
       awaits_descriptions_ ? hear_descriptions(heard.payloads) : hear_round(heard.payloads);
     } else if (heard.ends_transaction) {
       end_transaction(heard.kind == Kind::kFailed);
+    } else if (heard.what == kEndOfGroupMerge) {
+      is_over_ = to_ == ListensTo::kGroupMerge;
     } else if (heard.what == kBeginTransaction) {
       transactions_.push_back(core_.snapshots());
       processes_.begin_heard_transaction();
@@ -86,7 +87,6 @@ class Listener {
   void hear_round(const std::vector<Bytes>& summaries) {
     const RoundState common = RoundSummary::common_state(summaries);
     if (common == RoundState::kReturned) return processes_.close();
-    ++rounds_;
     if (common == RoundState::kArrived) return;
     awaits_descriptions_ = true;
     answer_ = describe_absent(core_.own());
@@ -94,7 +94,7 @@ class Listener {
 
   void hear_descriptions(const std::vector<Bytes>& descriptions) {
     awaits_descriptions_ = false;
-    processes_.agree_on_descriptions(descriptions, rounds_);
+    processes_.agree_on_descriptions(descriptions);
   }
 
   void end_transaction(bool failed) {
@@ -149,12 +149,13 @@ class Listener {
 
   StrategyCore& core_;
   GroupMembers& processes_;
+  ListensTo to_;
+  bool is_over_ = false;
   CallSite site_;
   Bytes answer_;  // In the next exchange.
   ListenersFiles files_;
   std::optional<ProcessGroup::FileWait> file_wait_;
   bool awaits_descriptions_ = false;
-  std::uint64_t rounds_ = 0;
   std::vector<std::function<void()>> puts_;                       // Prepared changes of variables.
   std::vector<std::vector<std::function<void()>>> transactions_;  // How to undo each.
 };
@@ -162,7 +163,13 @@ class Listener {
 }  // namespace
 
 void GroupMembers::listen(StrategyCore& core, CallSite site) {
-  Listener(core, *this, site).listen();
+  Listener(core, *this, ListensTo::kRun, site).listen();
+}
+
+void GroupMembers::listen_to_group_merge(CurrentContext& cross, CallSite site) {
+  const CurrentScope scope(cross);
+  const SiteScope here(site);
+  Listener(*cross.strategy, *this, ListensTo::kGroupMerge, site).listen();
 }
 
 }  // namespace belfry::detail

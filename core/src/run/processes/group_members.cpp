@@ -9,7 +9,6 @@
 #include "run/processes/all_reduce_parts.h"
 #include "run/processes/reduction_fold.h"
 #include "run/rounds/exception_text.h"
-#include "run/rounds/run_picture.h"
 #include "run/rounds/run_report.h"
 #include "words/with_report.h"
 
@@ -51,9 +50,11 @@ std::exception_ptr cause_of(const std::exception_ptr& thrown, const std::excepti
 }
 
 // For reports about lost processes; the constructor names the place of the strategy.
-const char* purpose_of(Kind kind) {
-  if (kind == Kind::kFailed) return "the failure of a run";
-  return kind == Kind::kListen ? "a run without replicas of this process" : "a run";
+const char* purpose_of(const ProcessMessage& message) {
+  if (is_failed(message)) return "the failure of a run";
+  if (!listens(message)) return "a run";
+  return listens_to_group_merge(message) ? "a merge of a group without members in this process"
+                                         : "a run without replicas of this process";
 }
 
 std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
@@ -106,7 +107,7 @@ std::vector<ProcessMessage> GroupMembers::send(const ProcessMessage& own,
                                                const Describe* describe) {
   require_open(site_of(own));
   const Bytes message = encode(own);
-  if (own.kind != Kind::kMake) group_.name_call(purpose_of(own.kind), {});
+  if (own.kind != Kind::kMake) group_.name_call(purpose_of(own), {});
   return understand(own, ending_run_of([&] { return group_.gather(message); }), describe);
 }
 
@@ -150,8 +151,26 @@ void GroupMembers::require_equal(const std::vector<ProcessMessage>& all, const D
   }
 }
 
-bool GroupMembers::agree(const RunFacts& own, std::uint64_t round, CallSite run) {
+bool GroupMembers::agree(const RunFacts& own, std::uint64_t /*round*/, CallSite run) {
   const auto describe = [&own] { return describe_round(own); };
+  for (;;) {
+    switch (begin_to_agree(own, run, describe)) {
+      case RoundState::kReturned:
+        close();
+        return false;
+      case RoundState::kArrived:
+        return true;
+      case RoundState::kMixed:
+        break;
+    }
+    // Some process differs: every process sees the difference, and tells all about its replicas.
+    const auto groups = agree_on_descriptions(this->round(describe(), describe));
+    if (groups.empty()) return !is_closed();
+    if (merge_groups(own, groups, run)) return false;
+  }
+}
+
+RoundState GroupMembers::begin_to_agree(const RunFacts& own, CallSite run, Describe describe) {
   const RoundSummary summary(own, digest_);
   begin_round(summary.bytes());
   if (summary.state() == RoundState::kArrived) {
@@ -171,29 +190,19 @@ bool GroupMembers::agree(const RunFacts& own, std::uint64_t round, CallSite run)
   const ProcessGroup::Fold fold(reduce);
   const std::vector<Bytes> summaries =
       finish_round(step_tap == nullptr ? &fold : nullptr, describe);
-  switch (summaries.empty() ? summary.state() : RoundSummary::common_state(summaries)) {
-    case RoundState::kReturned:
-      close();
-      return false;
-    case RoundState::kArrived:
-      return true;
-    case RoundState::kMixed:
-      break;
-  }
-  // Some process differs: every process sees the difference, and tells all about its replicas.
-  return agree_on_descriptions(this->round(describe(), describe), round);
+  return summaries.empty() ? summary.state() : RoundSummary::common_state(summaries);
 }
 
-bool GroupMembers::agree_on_descriptions(const std::vector<Bytes>& descriptions,
-                                         std::uint64_t round) {
+std::vector<Participants> GroupMembers::agree_on_descriptions(
+    const std::vector<Bytes>& descriptions) {
   RunPicture all(replicas());
   for (const Bytes& message : descriptions) all.add(message);
   if (all.all_returned()) {
     close();
-    return false;
+    return {};
   }
-  std::optional<Failure> failure = all.failure(round);
-  if (!failure) return true;
+  std::optional<Failure> failure = all.failure();
+  if (!failure) return all.ready_groups();
   // Every process has the same picture, and fails alike.
   close();
   complete(failure->report);
@@ -319,9 +328,10 @@ void GroupMembers::exchange_parts(const std::exception_ptr& failure, std::span<c
   throw_internal("a process is not ready, and tells no failure", {});
 }
 
-HeardExchange GroupMembers::hear(const Bytes& answer, CallSite site) {
+HeardExchange GroupMembers::hear(ListensTo to, const Bytes& answer, CallSite site) {
+  const char* const what = to == ListensTo::kRun ? "run" : kEndOfGroupMerge;
   std::vector<ProcessMessage> all =
-      send({Kind::kListen, number_, "run", site.file, site.line, -1, answer, true});
+      send({Kind::kListen, number_, what, site.file, site.line, -1, answer, true});
   HeardExchange heard;
   heard.nobody_speaks = std::ranges::all_of(all, listens);
   heard.ends_transaction = speaker_of(all).transaction > 0;

@@ -8,6 +8,7 @@
 #include "belfry/process_group.h"
 #include "run/processes/process_messages.h"
 #include "run/rounds/merge_digest.h"
+#include "run/rounds/run_picture.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +24,14 @@ namespace belfry::detail {
 
 // The verb at the begin of a transaction, for listening processes.
 inline constexpr const char* kBeginTransaction = "transaction: the begin";
+// The verb after a merge of a group, for processes without a member.
+inline constexpr const char* kEndOfGroupMerge = "the end of a merge of a group";
 
-/// An exchange of a run, as heard by a process without replicas in the run.
+/// What a process listens to: a run without replicas of the process, or a merge of a group without
+/// members in the process.
+enum class ListensTo : std::uint8_t { kRun, kGroupMerge };
+
+/// An exchange of a run, as heard by a process that listens.
 struct HeardExchange {
   bool nobody_speaks = false;     ///< No process takes part.
   bool ends_transaction = false;  ///< The processes end their innermost transaction.
@@ -52,13 +59,14 @@ class GroupMembers final : public RoundMembers {
   void close() { state_ = State::kClosed; }
 
   bool agree(const RunFacts& own, std::uint64_t round, CallSite run) override;
-  /// The outcome of a round, after the descriptions of all processes, as agree. Closes the
-  /// exchanges if all replicas have returned, and if the round has failed.
-  bool agree_on_descriptions(const std::vector<Bytes>& descriptions, std::uint64_t round);
+  /// The outcome of a round, after the descriptions of all processes: the groups whose merges
+  /// follow; without groups, a merge of all follows unless the exchanges are closed. Closes the
+  /// exchanges if all replicas have returned, and if the round has failed. Throws: as agree.
+  std::vector<Participants> agree_on_descriptions(const std::vector<Bytes>& descriptions);
   void listen(StrategyCore& core, CallSite site) override;
-  /// The next exchange of a run without replicas of this process. `answer` is for a message with a
-  /// question. Throws: as agree.
-  HeardExchange hear(const Bytes& answer, CallSite site);
+  /// The next exchange to which this process listens. `answer` is for a message with a question.
+  /// Throws: as agree.
+  HeardExchange hear(ListensTo to, const Bytes& answer, CallSite site);
 
   FoldedBytes exchange_to_fold(const char* what, CallSite site, WriteMessage write,
                                const ProcessGroup::Fold* fold) override;
@@ -95,6 +103,11 @@ class GroupMembers final : public RoundMembers {
   enum class State : std::uint8_t { kIdle, kRunning, kClosed };
 
   using Describe = FunctionRef<Bytes()>;
+  // The merges of groups, in this order in all processes. Returns whether replicas of this process
+  // go on, or the run has failed.
+  bool merge_groups(const RunFacts& own, const std::vector<Participants>& groups, CallSite run);
+  void listen_to_group_merge(CurrentContext& cross, CallSite site);
+  RoundState begin_to_agree(const RunFacts& own, CallSite run, Describe describe);
   // A round of a run: the payloads of all processes, in order of rank. `describe` gives the
   // replicas of this process, for the report of a mismatch.
   std::vector<Bytes> round(const Bytes& own, Describe describe);

@@ -3,7 +3,6 @@
 
 // The errors of exchanges in words.
 #include "run/processes/group_members.h"
-#include "run/rounds/run_picture.h"
 #include "words/with_report.h"
 
 #include <algorithm>
@@ -92,6 +91,7 @@ void GroupMembers::throw_mismatch(const std::vector<ProcessMessage>& all,
       part.site = site_of(message);
       part.what = message.kind == Kind::kRound ? "runs" : verb + message.what;
       if (listens(message)) part.what = "runs, and none of its replicas takes part";
+      if (listens_to_group_merge(message)) part.what = "runs, and waits in other merges";
       if (is_of_group(message)) part.what += " of the group";
     }
     for (ReplicaReport& part : parts) {

@@ -15,7 +15,7 @@ using Kind = ProcessMessage::Kind;
 
 // The first word of each message. A different number means a different version or byte order, or
 // bytes of the program.
-constexpr std::uint32_t kStrategyFormat = 0x62660002;
+constexpr std::uint32_t kStrategyFormat = 0x62660003;
 constexpr std::uint32_t kGroupFormat = 0x62670001;
 
 std::uint32_t format_of(std::span<const std::byte> bytes) {

@@ -23,7 +23,7 @@ struct ProcessMessage {
     kRound,   ///< A round of a run: the state of each replica of the process.
     kValues,  ///< The values of a verb.
     kFailed,  ///< The run, or the preparation of the run, has failed in this process.
-    kListen,  ///< No replica of this process takes part in the run (SEM-212).
+    kListen,  ///< No replica of this process takes part in the run (SEM-212) or merge (SEM-289).
     kGroup,   ///< A call of the group, and no call of a strategy.
   };
 
@@ -71,6 +71,11 @@ inline bool is_of_group(const ProcessMessage& message) {
 }
 inline bool listens(const ProcessMessage& message) {
   return message.kind == ProcessMessage::Kind::kListen;
+}
+
+// Whether a process listens to a merge of a group, and to the run.
+inline bool listens_to_group_merge(const ProcessMessage& message) {
+  return listens(message) && message.what != "run";
 }
 
 // Whether two processes make the same call, apart from the place. A listening process is in the

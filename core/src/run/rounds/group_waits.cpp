@@ -131,6 +131,28 @@ int first_missing(const RunFacts& run, int replica) {
   return -1;
 }
 
+bool waits_in_group(const RunFacts& run) {
+  return std::ranges::any_of(run.states, [&](const ReplicaState& replica) {
+    const MergeRequest* const request = waits_in(run, run.states.id_of(replica));
+    return request != nullptr && request->group != nullptr;
+  });
+}
+
+std::vector<Participants> ready_groups(const RunFacts& run, const Participants& own) {
+  std::vector<Participants> groups;
+  for (const ReplicaState& replica : run.states) {
+    const int id = run.states.id_of(replica);
+    const MergeRequest* const request = waits_in(run, id);
+    if (request == nullptr || request->group == nullptr || !is_within(*request->group, own))
+      continue;
+    if (run.present.is_all() && request->group->id(0) != id) continue;
+    if (first_missing(run, id) >= 0) continue;
+    Participants members = members_of(*request, run.present);
+    if (members.id(0) == id) groups.push_back(std::move(members));
+  }
+  return groups;
+}
+
 Failure groups_wait(const RunFacts& run) {
   for (const ReplicaState& replica : run.states) {
     if (replica.status != ReplicaState::Status::kArrived) continue;

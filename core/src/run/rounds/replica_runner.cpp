@@ -303,13 +303,14 @@ void ReplicaRunner::merge_round(const Participants& present, int functions) {
   CurrentScope scope(cross_current_);
   const SiteScope site(first.site);
   const std::string named = first.tag == nullptr && !is_group ? std::string() : name_of(first);
-  executor_.announce({.kind = OperationKind::kMerge,
-                      .members = static_cast<std::uint16_t>(is_group ? present.count() : 0),
-                      .agent = {AgentId::Kind::kMerge, 0},
-                      .subject = round,
-                      .value = ordinal_,
-                      .site = first.site,
-                      .name = named.empty() ? std::string_view(verb) : named});
+  executor_.announce(
+      {.kind = OperationKind::kMerge,
+       .members = static_cast<std::uint16_t>(is_group ? cross_current_.group->count() : 0),
+       .agent = {AgentId::Kind::kMerge, 0},
+       .subject = round,
+       .value = ordinal_,
+       .site = first.site,
+       .name = named.empty() ? std::string_view(verb) : named});
   const auto work = [&] { first.type->execute(cross_, requests_.data(), present, functions); };
   HookStep step(*this, Hook::kMerge, verb, first.site, first.tag, work);
   const auto hook = [&] { core().hooks().do_merge(step); };

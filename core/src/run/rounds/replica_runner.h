@@ -185,14 +185,17 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void merge_round(const Participants& present, int functions);
   bool merge_ready_groups() noexcept;
   bool merge_groups();
-  void merge_group(const Participants& members);
-  bool waits_in_group() const;
+  // The members in this process go on. False if the run has failed.
+  bool merge_group(const Participants& members);
+  // Whether a replica waits for replicas of other processes.
+  bool waits_for_others();
   void open_all();
   void begin_phase();
   void seek(int replica, const VariableRequest& request);
   // The replica has `status` until `gate` is opened. Throws: as Executor::block_until, and in a run
   // that has failed meanwhile.
   void pause(int replica, ReplicaState::Status status, CallSite site, Gate& gate);
+  bool is_sought_made() const;
   void serve_seekers();
   // With other members, the first replica's variable is made between rounds (SEM-159).
   std::shared_ptr<void> make_with_members(int replica, const VariableRequest& request,

@@ -20,14 +20,15 @@ using Status = ReplicaState::Status;
 
 bool has_arrived(const ReplicaState& replica) { return replica.status == Status::kArrived; }
 
-// The merge of a group: the members are the replicas of reductions and of the context, and the
-// process works alone.
+// The merge of a group: the members are the replicas of the context. If all are replicas of this
+// process, the process works alone, and the members are those of reductions.
 class GroupScope {
  public:
   GroupScope(StrategyCore& core, CurrentContext& context, const Participants& members)
       : core_(core), context_(context), outer_acting_(&core.members()) {
-    if (!core.members().is_alone()) core.set_acting(&alone_.emplace(core.size()));
-    outer_ = core.reductions().enter_group(&members);
+    const bool is_here = is_within(members, core.own());
+    if (is_here && !core.members().is_alone()) core.set_acting(&alone_.emplace(core.size()));
+    outer_ = core.reductions().enter_group(is_here ? &members : nullptr);
     context.group = &members;
   }
   GroupScope(const GroupScope&) = delete;
@@ -78,17 +79,26 @@ Job::Settled ReplicaRunner::settle_some() {
   if (groups_.any() && merge_ready_groups()) return Settled::kResumed;
   const bool is_making = states_.find(Status::kMaking) != nullptr;
   if (is_making || seeking > 0) {
-    is_making ? serve_maker() : serve_seekers();
-    return Settled::kResumed;
+    if (has_failed() || !waits_for_others()) {
+      is_making ? serve_maker() : serve_seekers();
+      return Settled::kResumed;
+    }
+    if (is_sought_made()) {
+      executor_.open(seekers_);
+      return Settled::kResumed;
+    }
   }
   if (!has_failed()) {
-    if (ended == 0 && is_noted_) enter_round();
+    const bool in_group = groups_.any() && waits_in_group({states_, requests_, present_});
+    if (ended == 0 && is_noted_ && !in_group) enter_round();
     if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
       fail_by(*thrower);
-    } else if (!has_failed() && groups_.any() && waits_in_group()) {
+    } else if (!has_failed() && in_group && core().members().is_alone()) {
       fail_in_groups();
     } else if (!has_failed() && agree()) {
       ended == 0 ? merge_round(present_, functions_) : fail_without_merge();
+    } else if (!has_failed()) {
+      return Settled::kResumed;  // Members of groups go on.
     }
   }
   open_all();
@@ -106,8 +116,13 @@ void ReplicaRunner::finish() {
 
 bool ReplicaRunner::agree() {
   try {
-    const RunFacts own{
-        .states = states_, .requests = requests_, .present = present_, .cross = &cross_current_};
+    const auto merge = [this](const Participants& members) { return merge_group(members); };
+    const FunctionRef<bool(const Participants&)> merge_group_here(merge);
+    const RunFacts own{.states = states_,
+                       .requests = requests_,
+                       .present = present_,
+                       .cross = &cross_current_,
+                       .merge_group = &merge_group_here};
     return core().members().agree(own, rounds_ + 1, site_);
   } catch (...) {
     fail_with_members(std::current_exception());
@@ -117,40 +132,32 @@ bool ReplicaRunner::agree() {
 
 void ReplicaRunner::open_all() {
   executor_.open(gate_);
+  executor_.open(seekers_);
+  executor_.open(maker_);
   if (!groups_.any()) return;
   for (const ReplicaState& replica : states_) {
     executor_.open(groups_.gate(core().size(), states_.id_of(replica)));
   }
 }
 
-bool ReplicaRunner::waits_in_group() const {
-  return std::ranges::any_of(states_, [this](const ReplicaState& replica) {
-    return has_arrived(replica) && request_of(states_.id_of(replica))->group != nullptr;
-  });
+bool ReplicaRunner::waits_for_others() {
+  return groups_.any() && std::ranges::any_of(states_, [this](const ReplicaState& replica) {
+           if (!has_arrived(replica)) return false;
+           const Participants* const group = request_of(states_.id_of(replica))->group;
+           return group != nullptr && !is_within(*group, core().own());
+         });
 }
 
-// Executes the merge of each group with all members present, the group with the lowest member
-// first, and lets the members go on. All replicas stand still meanwhile: the choice of groups does
-// not depend on the schedule. Returns whether some replicas go on.
+// Executes the merge of each group of this process with all members present, the group with the
+// lowest member first. All replicas stand still meanwhile: the choice of groups does not depend on
+// the schedule. Returns whether some replicas go on.
 bool ReplicaRunner::merge_groups() {
-  const RunFacts run{.states = states_, .requests = requests_, .present = present_};
-  bool any = false;
-  for (const ReplicaState& replica : states_) {
-    const int id = states_.id_of(replica);
-    if (!has_arrived(replica) || request_of(id)->group == nullptr) continue;
-    if (present_.is_all() && request_of(id)->group->id(0) != id) continue;
-    if (first_missing(run, id) >= 0) continue;
-    const Participants members = members_of(*request_of(id), present_);
-    if (members.id(0) != id) continue;
-    merge_group(members);
-    if (has_failed()) return true;
-    // The highest member first: the queue of the scheduler has the lowest at its end.
-    for (int i = members.count() - 1; i >= 0; --i) {
-      executor_.open(groups_.gate(core().size(), members.id(i)));
-    }
-    any = true;
+  const std::vector<Participants> groups =
+      ready_groups({states_, requests_, present_}, core().own());
+  for (const Participants& members : groups) {
+    if (!merge_group(members)) return true;
   }
-  return any;
+  return !groups.empty();
 }
 
 bool ReplicaRunner::merge_ready_groups() noexcept {
@@ -165,11 +172,21 @@ bool ReplicaRunner::merge_ready_groups() noexcept {
   return any;
 }
 
-void ReplicaRunner::merge_group(const Participants& members) {
-  if (max_steps_ != 0) count_steps(static_cast<std::uint64_t>(members.count()));
-  if (has_failed()) return;
+bool ReplicaRunner::merge_group(const Participants& members) {
+  std::vector<int> ids;
+  for (int i = 0; i < members.count(); ++i) {
+    if (core().own().has(members.id(i))) ids.push_back(members.id(i));
+  }
+  const Participants here(core().own(), std::move(ids));
+  if (max_steps_ != 0) count_steps(static_cast<std::uint64_t>(here.count()));
+  if (has_failed()) return false;
   const GroupScope scope(core(), cross_current_, members);
-  merge_round(members, members.has(functions_) ? functions_ : members.id(0));
+  merge_round(here, here.has(functions_) ? functions_ : here.id(0));
+  // The highest member first: the queue of the scheduler has the lowest at its end.
+  for (int i = here.count() - 1; !has_failed() && i >= 0; --i) {
+    executor_.open(groups_.gate(core().size(), here.id(i)));
+  }
+  return !has_failed();
 }
 
 }  // namespace belfry::detail

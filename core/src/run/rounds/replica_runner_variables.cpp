@@ -54,10 +54,7 @@ void ReplicaRunner::serve_maker() {
       make_failed_ = std::current_exception();
     }
   }
-  executor_.open(maker_);
-  if (!has_failed()) return;
-  executor_.open(seekers_);
-  open_all();
+  has_failed() ? open_all() : executor_.open(maker_);
 }
 
 void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& variable,
@@ -105,25 +102,25 @@ void ReplicaRunner::pause(int replica, ReplicaState::Status status, CallSite sit
 // first replica may have made the variable between the seeker's look and its pause. Otherwise no
 // replica will ever make the variable.
 void ReplicaRunner::serve_seekers() {
-  bool found = has_failed();
-  try {
-    for (const ReplicaState& seeker : states_) {
-      if (found) break;
-      if (seeker.status != ReplicaState::Status::kSeeking) continue;
-      found = variables_.has(states_.id_of(seeker), *seeker.sought);
-    }
-  } catch (...) {
-    found = true;  // The replica that asks again gets the error.
-  }
-  if (!found) {
+  if (!has_failed() && !is_sought_made()) {
     if (const ReplicaState* const thrower = states_.find(ReplicaState::Status::kThrew)) {
       fail_by(*thrower);
     } else {
       fail_for_seekers();
     }
   }
-  executor_.open(seekers_);
-  if (has_failed()) open_all();
+  has_failed() ? open_all() : executor_.open(seekers_);
+}
+
+bool ReplicaRunner::is_sought_made() const {
+  try {
+    return std::ranges::any_of(states_, [this](const ReplicaState& seeker) {
+      return seeker.status == ReplicaState::Status::kSeeking &&
+             variables_.has(states_.id_of(seeker), *seeker.sought);
+    });
+  } catch (...) {
+    return true;  // The replica that asks again gets the error.
+  }
 }
 
 }  // namespace belfry::detail

@@ -4,6 +4,8 @@
 #include "run/rounds/run_picture.h"
 
 #include "belfry/detail/merge_request.h"
+#include "belfry/error.h"
+#include "run/rounds/group_waits.h"
 #include "run/rounds/rendezvous.h"
 
 #include <algorithm>
@@ -17,6 +19,13 @@ namespace belfry::detail {
 namespace {
 
 using Status = ReplicaState::Status;
+
+// The members of a group; empty for all replicas.
+std::vector<int> ids_of(const Participants* group) {
+  std::vector<int> ids;
+  for (int i = 0; group != nullptr && i < group->count(); ++i) ids.push_back(group->id(i));
+  return ids;
+}
 
 // The number of the first of `seen` equal to `address`. An address without an equal is appended.
 // Numbers stand for addresses in messages.
@@ -32,12 +41,17 @@ void send_site(ByteWriter& out, const CallSite& site) {
   out.put(site.line);
 }
 
+// The addresses in the merges of a group, which are compared with one another alone.
+struct Addresses {
+  std::vector<const void*> types;
+  std::vector<const void*> identities;
+};
+
 }  // namespace
 
 Bytes describe_round(const RunFacts& run) {
   ByteWriter out;
-  std::vector<const void*> types;
-  std::vector<const void*> identities;
+  std::map<std::vector<int>, Addresses> addresses;
   out.put(static_cast<int>(run.states.size()));
   for (const ReplicaState& own : run.states) {
     const int replica = run.states.id_of(own);
@@ -45,12 +59,20 @@ Bytes describe_round(const RunFacts& run) {
     out.put(own.status);
     out.put(own.merges);
     send_site(out, own.last_site);
+    if (own.status == Status::kSeeking) {
+      out.text(own.sought->name);
+      send_site(out, own.sought->site);
+    }
     if (own.status != Status::kArrived) continue;
     const MergeRequest& request = *run.requests[static_cast<std::size_t>(replica)];
+    const std::vector<int> members = ids_of(request.group);
+    out.put(static_cast<std::uint64_t>(members.size()));
+    out.add(members.data(), members.size() * sizeof(int));
+    Addresses& seen = addresses[members];
     out.put(request.type->kind);
     out.text(request.type->types);
-    out.put(number_of(types, request.type));
-    out.put(number_of(identities, request.identity));
+    out.put(number_of(seen.types, request.type));
+    out.put(number_of(seen.identities, request.identity));
     out.put(request.tag != nullptr);
     out.text(request.tag == nullptr ? std::string_view() : request.tag->name);
     out.put(request.type->describe != nullptr);
@@ -81,7 +103,8 @@ RoundSummary::RoundSummary(const RunFacts& run, MergeDigest& digest) {
   MergeDigest::Words words{};
   if (is_in(Status::kEnded)) {
     state_ = RoundState::kReturned;
-  } else if (is_in(Status::kArrived) && belong_together(run.requests, run.present)) {
+  } else if (is_in(Status::kArrived) && !waits_in_group(run) &&
+             belong_together(run.requests, run.present)) {
     state_ = RoundState::kArrived;
     words = digest.of(*run.requests[static_cast<std::size_t>(run.present.id(0))]);
   }
@@ -122,12 +145,20 @@ void RunPicture::add(const Bytes& message) {
     const char* const file = texts_.insert(in.text()).first->c_str();
     state.last_site = {file, in.get<int>()};
     if (state.status == Status::kArrived) add_request(in, replica, state.last_site);
+    if (state.status != Status::kSeeking) continue;
+    VariableRequest& sought = sought_.emplace_back();
+    sought.name = in.text();
+    const char* const place = texts_.insert(in.text()).first->c_str();
+    sought.site = {place, in.get<int>()};
+    state.sought = &sought;
   }
   std::ranges::sort(ids);
   present_ = Participants(present_.replicas(), std::move(ids));
 }
 
 void RunPicture::add_request(ByteReader& in, int replica, CallSite site) {
+  std::vector<int> members(in.count(sizeof(int)));
+  in.take(members.data(), members.size() * sizeof(int));
   const auto kind = in.get<MergeKind>();
   std::string types = in.text();
   const auto type_number = in.get<std::uint32_t>();
@@ -152,6 +183,12 @@ void RunPicture::add_request(ByteReader& in, int replica, CallSite site) {
   request.site = site;
   request.own_tag = {request.tag_text, site};
   request.tag = has_tag ? &request.own_tag : nullptr;
+  if (!members.empty()) {
+    check(std::ranges::is_sorted(members) && members.back() < present_.replicas() &&
+              std::ranges::count(members, replica) == 1,
+          "a group of a replica of another process");
+    request.group = &request.members.emplace(present_.replicas(), std::move(members));
+  }
   request.identity = &*identities_.emplace(request.described, identity_number).first;
   requests_[static_cast<std::size_t>(replica)] = &request;
 }
@@ -161,10 +198,23 @@ bool RunPicture::all_returned() const {
       states_, [](const ReplicaState& own) { return own.status == Status::kArrived; });
 }
 
-std::optional<Failure> RunPicture::failure(std::uint64_t round) const {
+std::vector<Participants> RunPicture::ready_groups() const {
+  return detail::ready_groups(facts(), Participants(present_.replicas()));
+}
+
+std::optional<Failure> RunPicture::failure() const {
+  if (waits_in_group(facts())) {
+    const std::vector<Participants> groups = ready_groups();
+    if (groups.empty()) return groups_wait(facts());
+    for (const Participants& members : groups) {
+      if (!belong_together(requests_, members))
+        return merge_mismatch({states_, requests_, members}, 0);
+    }
+    return std::nullopt;
+  }
   if (states_.find(Status::kEnded) != nullptr) return merge_missing(facts());
   if (belong_together(requests_, present_)) return std::nullopt;
-  return merge_mismatch(facts(), round);
+  return merge_mismatch(facts(), states_[static_cast<std::size_t>(present_.id(0))].merges);
 }
 
 }  // namespace belfry::detail

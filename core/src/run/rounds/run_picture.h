@@ -21,7 +21,7 @@
 namespace belfry::detail {
 
 /// The message of a process about a round: the state of each of its replicas. All replicas have
-/// arrived at a merge or have returned.
+/// arrived at a merge or have returned; if some wait in groups, others may wait for variables.
 Bytes describe_round(const RunFacts& run);
 /// The message of a process without replicas in the run.
 Bytes describe_absent(const Participants& own);
@@ -64,14 +64,18 @@ class RunPicture {
   /// Valid as long as the picture.
   RunFacts facts() const { return {states_, requests_, present_}; }
   bool all_returned() const;
-  /// The failure of the round; none if every replica waits, and the merges belong together.
-  std::optional<Failure> failure(std::uint64_t round) const;
+  /// The groups whose merges follow, if the round does not fail, as ready_groups.
+  std::vector<Participants> ready_groups() const;
+  /// The failure of the round; none if merges of groups follow, or if every replica waits in a
+  /// merge of all. The merges of each group belong together then.
+  std::optional<Failure> failure() const;
 
  private:
   struct Request : MergeRequest {
     std::string described;
     std::string tag_text;
     MergeTag own_tag{};
+    std::optional<Participants> members{};
   };
 
   void add_request(ByteReader& in, int replica, CallSite site);
@@ -80,6 +84,7 @@ class RunPicture {
   std::vector<MergeRequest*> requests_;
   Participants present_;
   std::deque<Request> storage_;
+  std::deque<VariableRequest> sought_;
   std::set<std::string> texts_;
   std::map<std::tuple<MergeKind, std::string, std::uint32_t, bool>, MergeType> types_;
   std::set<std::pair<std::string, std::uint32_t>> identities_;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "belfry/backend/kernel_failures.h"
+#include "belfry/detail/function_ref.h"
+#include "belfry/detail/participants.h"
 #include "belfry/error.h"
 #include "run/rounds/replica_runner.h"
 
@@ -26,7 +28,10 @@ struct RunFacts {
   const std::vector<MergeRequest*>& requests;  ///< By replica id.
   const Participants& present;
   const KernelFailures* kernel_failures = nullptr;  ///< Of the backend; may be null.
-  CurrentContext* cross = nullptr;  ///< The context of merges, for a round of several processes.
+  // For a round of several processes.
+  CurrentContext* cross = nullptr;  ///< The context of merges.
+  /// Executes the merge of a group: whether the run goes on. Null: no group has come.
+  const FunctionRef<bool(const Participants&)>* merge_group = nullptr;
 };
 
 /// The failure of a run: the exception for the caller of `run`, and the report of the strategy's
