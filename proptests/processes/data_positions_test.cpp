@@ -152,21 +152,167 @@ TEST(ProcessDataPositions, AreKnownToAProcessThatReadsNothing) {
   EXPECT_THAT(found.rows(), ElementsAre(8, 9, 10, 11));
 }
 
-TEST(ProcessDataPositions, OfPartsAreRefusedInEachProcess) {
+// A job with parts of its own for each process, or with the whole data.
+struct PartsJob {
+  enum class Input { kWhole, kParts, kFunction };
+
+  std::vector<int> devices{};
+  Input input = Input::kWhole;
+  int batch = 0;
+  EndOfData policy = EndOfData::kMaskReplicas;
+  int prefetch = 0;
+
+  int readers() const {
+    return static_cast<int>(std::ranges::count_if(devices, [](int count) { return count > 0; }));
+  }
+  DistributedDataset<Rows> data(Strategy& strategy, const Dataset<int>& source, int rank) const {
+    DistributeOptions options{.end_of_data = policy, .prefetch = prefetch};
+    if (input == Input::kFunction) {
+      return strategy.distribute_datasets_from_function(
+          [&](const InputContext& context) {
+            return source.shard(context.num_input_pipelines, context.input_pipeline_id)
+                .batch(1 + batch / 4);
+          },
+          options);
+    }
+    if (input == Input::kWhole) return strategy.distribute_dataset(source.batch(batch), options);
+    options.num_workers = readers();
+    options.worker = static_cast<int>(std::count_if(devices.begin(), devices.begin() + rank,
+                                                    [](int count) { return count > 0; }));
+    if (devices[static_cast<std::size_t>(rank)] == 0) options.worker = 0;
+    return strategy.distribute_dataset(source.shard(options.num_workers, options.worker)
+                                           .map([](int row) { return row; })
+                                           .batch(batch),
+                                       options);
+  }
+};
+
+PartsJob drawn_parts_job() {
+  PartsJob job;
+  job.input = *rc::gen::element(PartsJob::Input::kWhole, PartsJob::Input::kParts,
+                                PartsJob::Input::kFunction);
+  job.devices = drawn_devices();
+  // Parts are for processes with equally many replicas.
+  if (job.input == PartsJob::Input::kParts) {
+    for (int& count : job.devices) count = std::min(count, 1);
+  }
+  const int replicas = std::accumulate(job.devices.begin(), job.devices.end(), 0);
+  job.batch = replicas + *rc::gen::inRange(0, 5);
+  job.policy = *rc::gen::element(EndOfData::kPadWithEmpties, EndOfData::kMaskReplicas,
+                                 EndOfData::kDropPartialStep);
+  job.prefetch = *rc::gen::inRange(0, 3);
+  return job;
+}
+
+// Each job takes some steps, on other numbers of processes, and saves.
+RC_GTEST_PROP(ProcessDataPositions, OfPartsGoOnInOtherParts, ()) {
+  testing::asserts("SEM-291");
+  // Enough rows for an empty batch in each part.
+  const auto source =
+      Dataset<int>::range(*rc::gen::inRange(6, 60)).map([](int row) { return row; }).shuffle(3);
+  Rows all;
+  for (const int row : source) all.push_back(row);
+  Rows taken;
+  std::optional<TensorFile> file;
+  int jobs = *rc::gen::inRange(0, 4);
+  for (bool ended = false; !ended; --jobs) {
+    PartsJob job = drawn_parts_job();
+    if (jobs <= 0 && job.policy == EndOfData::kDropPartialStep) {
+      job.policy = EndOfData::kPadWithEmpties;
+    }
+    const int most = jobs <= 0 ? 1000 : *rc::gen::inRange(1, 4);
+    Collected found;
+    std::vector<TensorFile> saved(job.devices.size());
+    sim::Cluster cluster{{.devices_of = job.devices, .seed = 5}};
+    cluster.run([&](sim::Host& host) {
+      const int rank = host.group().rank();
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+      const auto data = job.data(strategy, source, rank);
+      Checkpoint checkpoint(strategy);
+      checkpoint.add("data", data);
+      if (file) checkpoint.restore(*file);
+      ended = loop(strategy, data, most, found);
+      saved[static_cast<std::size_t>(rank)] = checkpoint.contents();
+    });
+    for (const TensorFile& own : saved) RC_ASSERT(own == saved.front());
+    const Rows rows = found.rows();
+    taken.insert(taken.end(), rows.begin(), rows.end());
+    if (ended && job.policy == EndOfData::kDropPartialStep) {  // Without the last rows.
+      std::ranges::sort(taken);
+      RC_ASSERT(std::ranges::adjacent_find(taken) == taken.end());
+      return;
+    }
+    file = saved.front();
+  }
+  std::ranges::sort(taken);
+  std::ranges::sort(all);
+  RC_ASSERT(taken == all);
+}
+
+TEST(ProcessDataPositions, OfPartsWithoutShardAreRefusedInEachProcess) {
   testing::asserts("SEM-258");
   sim::Cluster cluster{{.devices_of = {1, 1}, .seed = 3}};
   cluster.run([&](sim::Host& host) {
     MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    const auto refuses = [&](const auto& input) {
+      const auto data = strategy.distribute_datasets_from_function(
+          input, {.end_of_data = EndOfData::kDropPartialStep});
+      EXPECT_THAT(text_of_error<UnsupportedError>([&] { Checkpoint(strategy).add("data", data); }),
+                  AllOf(HasSubstr("\"data\" has no position to save"),
+                        HasSubstr(".shard(processes, process) behind shuffle"),
+                        HasSubstr("hand over the whole dataset")));
+    };
+    const auto rows = Dataset<int>::range(8);
+    refuses([&](const InputContext&) { return rows.batch(2); });
+    refuses([&](const InputContext& context) {
+      return rows.shard(context.num_input_pipelines, context.input_pipeline_id).shuffle(3).batch(2);
+    });
+    refuses([&](const InputContext& context) {  // A row is a batch of the shard.
+      return rows.batch(2).shard(context.num_input_pipelines, context.input_pipeline_id);
+    });
+    refuses([&](const InputContext& context) {
+      return rows.shard(2, 1 - context.input_pipeline_id).batch(2);
+    });
+  });
+}
+
+// An element without rows tells of no rows of the shard.
+TEST(ProcessDataPositions, OfPartsWithoutRowsAreRefused) {
+  testing::asserts("SEM-291");
+  sim::Cluster cluster{{.devices_of = {1, 1}, .seed = 3}};
+  cluster.run([&](sim::Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
     const auto data = strategy.distribute_datasets_from_function(
-        [](const InputContext& context) {
-          return Dataset<int>::range(8)
-              .shard(context.num_input_pipelines, context.input_pipeline_id)
-              .batch(2);
+        [&](const InputContext& context) {
+          const auto part = Dataset<int>::range(8).shard(2, context.input_pipeline_id);
+          return part.batch(2).map([](const Rows& rows) { return rows.front(); });
         },
-        {.end_of_data = EndOfData::kDropPartialStep});
-    EXPECT_THAT(text_of_error<UnsupportedError>([&] { Checkpoint(strategy).add("data", data); }),
-                AllOf(HasSubstr("\"data\" has no position to save"),
-                      HasSubstr("hand over the whole dataset")));
+        {.end_of_data = EndOfData::kMaskReplicas});
+    Checkpoint checkpoint(strategy);
+    checkpoint.add("data", data);
+    checkpoint.contents();  // At the start.
+    for ([[maybe_unused]] const auto& step : data) {
+      EXPECT_THAT(text_of_error<UnsupportedError>([&] { checkpoint.contents(); }),
+                  HasSubstr("elements without rows were handed out"));
+    }
+  });
+}
+
+TEST(ProcessDataPositions, OfPartsOfDifferentDataAreRefused) {
+  testing::asserts("SEM-291");
+  sim::Cluster cluster{{.devices_of = {1, 1}, .seed = 3}};
+  cluster.run([&](sim::Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    const auto data = strategy.distribute_datasets_from_function(
+        [&](const InputContext& context) {
+          const int own = context.input_pipeline_id;
+          return Dataset<int>::range(8 + own).shard(2, own).batch(2);
+        },
+        {.end_of_data = EndOfData::kMaskReplicas});
+    Checkpoint checkpoint(strategy);
+    checkpoint.add("data", data);
+    EXPECT_THAT(text_of_error<InvalidArgumentError>([&] { checkpoint.contents(); }),
+                AllOf(HasSubstr("range(8).shard(2, 0)"), HasSubstr("range(9).shard(2, 1)")));
   });
 }
 

@@ -77,7 +77,7 @@ class Checkpoint {
   /// - InvalidArgumentError (kInvalidArgument): the name is taken;
   /// - ContextError (kOtherStrategy): a dataset of another strategy;
   /// - UnsupportedError (kUnsupported): functions give the elements, without a name; or the dataset
-  ///   is a part of the data.
+  ///   is the part of a process without `shard` (SEM-258).
   template <class B>
   Checkpoint& add(const std::string& name, const DistributedDataset<B>& data,
                   CallSite site = CallSite::here()) {

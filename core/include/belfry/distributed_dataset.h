@@ -134,8 +134,8 @@ DistributedDataset<B>::DistributedDataset(Strategy& strategy, Dataset<B> dataset
   detail::require_options(options, site);
   source_.part = detail::input_part(strategy.cross_replica().core(), options, is_made_here, site);
   source_.position = std::make_shared<detail::DatasetPosition>(
-      strategy.cross_replica().core(), source_.dataset.recipe(), source_.part.has_all_rows(options),
-      site);
+      strategy.cross_replica().core(), source_.dataset.recipe(), source_.part.data, site);
+  strategy.cross_replica().core().track(source_.position);
   const bool is_whole = options.elements == ElementUse::kGlobalBatch;
   if (is_whole && !detail::is_batch<B>()) detail::throw_not_batches(site);
   if (is_whole && source_.dataset.batch_size() && source_.part.shares > 0) {

@@ -4,6 +4,7 @@
 // Positions in random pipelines, against a list of rows without the rows handed out.
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
+#include "belfry/detail/dataset/row_set.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/error.h"
 #include "belfry/strategies.h"
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace belfry::dataset_position_props_test {
@@ -174,6 +176,41 @@ RC_GTEST_PROP(DatasetPositionProps, GoOnWithTheRowsThatWereNotHandedOut, ()) {
     // A break does not change the position. The end of the loop does.
     if (file) RC_ASSERT(one.checkpoint.contents() == *file);
     file = one.checkpoint.contents();
+  }
+}
+
+std::set<std::int64_t> rows_in(const detail::RowSet& set) {
+  std::set<std::int64_t> rows;
+  for (const detail::RowRange& range : set.ranges()) {
+    for (std::int64_t row = range.begin; row < range.end; ++row) RC_ASSERT(rows.insert(row).second);
+  }
+  return rows;
+}
+
+// Rows of parts, against a set of numbers.
+RC_GTEST_PROP(DatasetPositionProps, HaveTheNextRowsOfEachPart, ()) {
+  testing::asserts("SEM-291");
+  detail::RowSet taken;
+  std::set<std::int64_t> model;
+  for (int job = *rc::gen::inRange(1, 5); job > 0; --job) {
+    const auto parts = *rc::gen::inRange<std::size_t>(1, 6);
+    const auto more =
+        *rc::gen::container<std::vector<std::int64_t>>(parts, rc::gen::inRange<std::int64_t>(0, 9));
+    for (std::size_t part = 0; part < parts; ++part) {
+      std::int64_t row = static_cast<std::int64_t>(part);
+      for (std::int64_t left = more[part]; left > 0; row += static_cast<std::int64_t>(parts)) {
+        if (model.insert(row).second) --left;
+      }
+    }
+    taken = taken.with_next(more);
+    RC_ASSERT(rows_in(taken) == model);
+    const int reader = *rc::gen::inRange(0, static_cast<int>(parts));
+    std::set<std::int64_t> own;
+    for (const std::int64_t row : model) {
+      const auto count = static_cast<std::int64_t>(parts);
+      if (row % count == reader) own.insert(row / count);
+    }
+    RC_ASSERT(rows_in(taken.of_part(static_cast<int>(parts), reader)) == own);
   }
 }
 

@@ -40,7 +40,7 @@ Dataset<Ints> batches(int rows, int batch) { return Dataset<int>::range(rows).ba
 
 class DatasetPositions : public ::testing::Test {
  protected:
-  // The shares of a loop, or of its first steps.
+  // The shares of a loop, or of the first steps.
   static Steps shares(const DistributedDataset<Ints>& data, int steps = 1000) {
     Steps all;
     for (const PerReplica<Ints>& step : data) {
@@ -120,6 +120,37 @@ TEST_F(DatasetPositions, BelongToTheLoopThatBeganLast) {
   checkpoint.restore(file);
   ++inner;
   EXPECT_EQ((*inner)[0], Ints{4});
+  EXPECT_EQ(checkpoint.contents(), file);
+}
+
+// The loop before the transaction still counts.
+TEST_F(DatasetPositions, AreGivenBackByATransaction) {
+  testing::asserts("SEM-255", "SEM-59");
+  const TensorFile file = after(3, batches(8, 2), kMask);
+  const auto data = two_.distribute_dataset(batches(8, 2), kMask);
+  Checkpoint checkpoint(two_);
+  checkpoint.add("data", data);
+  auto outer = data.begin();
+  const TensorFile first = checkpoint.contents();
+  const auto fail = [&](bool restores) {
+    const auto changes = [&] {
+      if (restores) checkpoint.restore(file);
+      shares(data, restores ? 1 : 2);
+      throw std::runtime_error("on purpose");
+    };
+    EXPECT_THROW(two_.transaction(changes), std::runtime_error);
+  };
+  fail(true);
+  EXPECT_EQ(checkpoint.contents(), first);
+  ++outer;
+  fail(false);
+  ++outer;
+  EXPECT_EQ(checkpoint.contents(), file);
+  // The restore before a failed transaction still decides on the next loop.
+  checkpoint.restore(first);
+  fail(false);
+  EXPECT_THAT(shares(data, 1), ElementsAre(Ints{2}, Ints{3}));
+  two_.transaction([&] { checkpoint.restore(file); });
   EXPECT_EQ(checkpoint.contents(), file);
 }
 
@@ -225,6 +256,15 @@ TEST_F(DatasetPositions, OfAnArrayThatIsNoneAreRefused) {
   for (int at = 0; at < 8; ++at) file.tensors.at("data").bytes[at] = std::byte{0xff};  // -1 rows.
   EXPECT_THAT(report_of([&] { checkpoint.restore(file); }).summary,
               HasSubstr("\"data\" is no position in the file"));
+  // Further rows begin behind a gap.
+  for (const std::byte begin : {std::byte{3}, std::byte{9}}) {
+    file.tensors.at("data") = {DType::kInt64, Shape({6}), std::vector<std::byte>(48)};
+    file.tensors.at("data").bytes[0] = std::byte{3};
+    file.tensors.at("data").bytes[32] = begin;
+    file.tensors.at("data").bytes[40] = std::byte{5};
+    EXPECT_THAT(report_of([&] { checkpoint.restore(file); }).summary,
+                HasSubstr("\"data\" is no position in the file"));
+  }
   file.tensors.at("data") = {DType::kFloat32, Shape({4}), std::vector<std::byte>(16)};
   EXPECT_EQ(report_of([&] { checkpoint.restore(file); }).expected, "int64[4]");
   file.tensors.clear();
@@ -252,14 +292,24 @@ TEST_F(DatasetPositions, OfFunctionsNeedANameOfTheElements) {
               ElementsAre(Ints{2}, Ints{3}, Ints{4}, Ints{5}));
 }
 
-TEST_F(DatasetPositions, OfPartsOfTheDataAreRefused) {
-  testing::asserts("SEM-258");
+// A worker without a group counts the rows of the own part: 1, 4, 7 and 10.
+TEST_F(DatasetPositions, OfAWorkerAreThoseOfItsPart) {
+  testing::asserts("SEM-291");
+  DistributeOptions options = kMask;
+  options.num_workers = 3;
+  options.worker = 1;
+  const auto part = [](int workers) { return Dataset<int>::range(12).shard(workers, 1); };
+  const TensorFile file = after(1, part(3).batch(6), options);
+  EXPECT_THAT(rest(file, part(3).batch(9), options), ElementsAre(Ints{7}, Ints{10}));
+  options.num_workers = 2;
+  EXPECT_THAT(report_of([&] { rest(file, part(2).batch(9), options); }).summary,
+              HasSubstr("is a position in range(12).shard(3, 1).batch(6) in the file"));
+}
+
+TEST_F(DatasetPositions, OfEqualStepsHaveTheRowsOfAllWorkers) {
+  testing::asserts("SEM-255");
   DistributeOptions options = kPad;
   options.num_workers = 2;
-  const auto data = two_.distribute_dataset(batches(12, 4), options);
-  const ErrorReport report = report_of([&] { Checkpoint(two_).add("data", data); });
-  EXPECT_EQ(report.code, ErrorCode::kUnsupported);
-  EXPECT_THAT(report.summary, HasSubstr("is one part of the data of several workers"));
   // Worker 0 of two, with two replicas each: a step has the rows of both workers.
   options.equal_steps = true;
   const auto whole = two_.distribute_dataset(batches(12, 4), options);

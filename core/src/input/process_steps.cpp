@@ -123,6 +123,10 @@ InputPart input_part(StrategyCore& core, const DistributeOptions& options, bool 
   } else if (!has_all_data) {
     part.comparison = DataComparison::kParts;
   }
+  if (part.comparison != DataComparison::kEqual) {
+    const Pipelines pipelines = pipelines_of(processes);
+    part.data = {true, pipelines.count, pipelines.is_one_here ? pipelines.own : -1};
+  }
   return part;
 }
 

@@ -17,6 +17,13 @@ bool keeps_rows(std::string_view call) { return call == "map" || call == "epoch"
 
 }  // namespace
 
+struct Recipe::Sharded {
+  Recipe whole;
+  std::int64_t parts = 1;
+  std::int64_t part = 0;
+  bool is_batched = false;  // A row is an element of the shard.
+};
+
 Recipe::Recipe(std::string source, bool is_seen)
     : digest_(text_digest("")), row_digest_(text_digest(source)), is_seen_(is_seen) {
   add(source);
@@ -48,11 +55,35 @@ Recipe Recipe::then_text(const std::string& call, bool counts_batches) const {
   next.add("." + call);
   if (counts_batches) next.count_batches();
   next.row_digest_ = text_digest("." + call, next.row_digest_);
+  if (sharded_ == nullptr) return next;
+  if (counts_batches || call.starts_with("repeat")) {
+    next.sharded_ = nullptr;  // The call may drop or repeat rows.
+    return next;
+  }
+  next.sharded_ = std::make_shared<const Sharded>(Sharded{sharded_->whole.then_text(call, false),
+                                                          sharded_->parts, sharded_->part,
+                                                          sharded_->is_batched});
   return next;
 }
 
 Recipe Recipe::then(const char* call, const std::vector<std::int64_t>& numbers) const {
-  return then_text(call + ("(" + numbers_text(numbers)) + ")");
+  const std::string text = call + ("(" + numbers_text(numbers)) + ")";
+  if (call != std::string_view("shard")) return then_text(text);
+  if (numbers.front() == 1) {  // All rows.
+    Recipe next = *this;
+    next.add("." + text);
+    return next;
+  }
+  Recipe next = then_text(text);
+  if (sharded_ == nullptr) {
+    next.sharded_ = std::make_shared<const Sharded>(Sharded{*this, numbers[0], numbers[1]});
+  }
+  return next;
+}
+
+RowShard Recipe::row_shard() const {
+  if (sharded_ == nullptr || !sharded_->is_batched) return {.row_digest = row_digest_};
+  return {sharded_->parts, sharded_->part, sharded_->whole.row_digest_};
 }
 
 Recipe Recipe::then_batches(const char* call, const std::vector<std::int64_t>& sizes, bool drops,
@@ -66,6 +97,13 @@ Recipe Recipe::then_batches(const char* call, const std::vector<std::int64_t>& s
   }
   next.sizes_ += text;
   next.drops_rows_ = next.drops_rows_ || drops;
+  if (sharded_ == nullptr) return next;
+  next.sharded_ = nullptr;
+  if (sharded_->is_batched == regroups) {  // Else rows are no elements of the shard.
+    next.sharded_ = std::make_shared<const Sharded>(
+        Sharded{sharded_->whole.then_batches(call, sizes, drops, regroups), sharded_->parts,
+                sharded_->part, true});
+  }
   return next;
 }
 

@@ -47,7 +47,7 @@ Bytes bytes_of(const StepEnd& own, std::uint64_t number, const StepRecipe& recip
   out.text(recipe.data.words());
   out.put(recipe.data.digest());
   out.put(recipe.data.is_seen());
-  out.put(recipe.data.skips());
+  out.put(recipe.data.skips() || recipe.is_rest);
   return out.bytes();
 }
 
@@ -163,7 +163,7 @@ void require_first_step(const std::vector<Told>& all, CallSite site) {
   const auto lacking = std::ranges::find_if_not(all, is_full);
   const auto full = std::ranges::find_if(all, is_full);
   if (lacking == all.end() || full == all.end()) return;
-  // After `skip` the data may have ended.
+  // After `skip`, and in a rest, the data may have ended.
   if (std::ranges::any_of(all, [](const Told& told) { return told.skips; })) return;
   refuse_data(
       "no step has data in every process: process " + std::to_string(lacking->process) +

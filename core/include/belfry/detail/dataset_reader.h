@@ -90,12 +90,14 @@ class DatasetReader {
 
   void start() {
     loop_ = source_.position->begin_loop();
+    const DataPart part = source_.position->part();
     if (!is_one_process()) recipe_ = recipe_of_steps();
     if (source_.part.shares == 0) {
       steps_ = [] { return Step<B>(); };
       return;
     }
-    auto reader = rest_of<B>(source_.dataset.read(), source_.position->taken());
+    auto reader = rest_of<B>(source_.dataset.read(), loop_->before.of_part(part.parts, part.part),
+                             loop_->elements, source_.site);
     steps_ = steps_of(std::move(reader), source_.sizes, source_.part.shares, source_.options,
                       source_.site);
   }
@@ -106,7 +108,8 @@ class DatasetReader {
                           to_string(source_.options.split);
     const auto size = source_.dataset.batch_size();
     if (size) options += ", batches of " + std::to_string(*size);
-    return {std::move(options), source_.dataset.recipe(), source_.part.comparison, drops()};
+    return {std::move(options), source_.dataset.recipe(), source_.part.comparison, drops(),
+            !loop_->before.empty()};
   }
 
   void read_ahead() {
@@ -140,11 +143,11 @@ class DatasetReader {
     if (end.has_nothing || (end.is_partial && drops())) return ended();
     if (next.step.empty > 0 && pads()) pad(next);
     if (!next.is_placed) place_shares(next);
-    source_.position->hand_out(loop_, end.taken);
+    loop_->hand_out(source_.position->part().is_part ? own.taken : end.taken);
     return own_shares(std::move(next.step));
   }
   std::nullopt_t ended() {
-    source_.position->end_loop(loop_);
+    loop_->end();
     return std::nullopt;
   }
 
@@ -193,6 +196,10 @@ class DatasetReader {
         if (!empty_) empty_ = move_rows(*share, 0, 0);
         return;
       }
+      // The rest of a part may have no batch.
+      if (empty_ || loop_->before.empty() || source_.part.shares == 0) return;
+      std::optional<B> first = source_.dataset.read()();
+      if (first) empty_ = move_rows(*first, 0, 0);
     }
   }
   bool lacks_empty(const Step<B>& step) const {
@@ -200,11 +207,11 @@ class DatasetReader {
   }
 
   DatasetSource<B> source_;
-  std::uint64_t loop_ = 0;    // The number of the loop, from the first step on.
-  StepReaderOf<B> steps_;     // Empty before the first step.
-  StepRecipe recipe_;         // Of several processes.
-  std::optional<B> empty_;    // A batch without rows.
-  std::uint64_t number_ = 0;  // Of the next step.
+  std::shared_ptr<LoopPosition> loop_;  // Of this loop, from the first step on.
+  StepReaderOf<B> steps_;               // Empty before the first step.
+  StepRecipe recipe_;                   // Of several processes.
+  std::optional<B> empty_;              // A batch without rows.
+  std::uint64_t number_ = 0;            // Of the next step.
   TensorFeed feed_;
   std::deque<Prepared> ready_;
   bool ended_ = false;

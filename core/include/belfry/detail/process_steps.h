@@ -32,16 +32,11 @@ struct InputPart {
   /// The share of replica 0, of a dataset for strategies with replicas of their own numbers.
   int first = 0;
   DataComparison comparison = DataComparison::kEqual;  ///< With the data of other processes.
+  DataPart data{};                                     ///< The rows that the process reads.
 
   /// Whether the own replicas take a share, and the replica of such a share.
   bool has(int share) const { return !is_whole || own.has(share); }
   int replica_of(int share) const { return is_whole ? share - first : own.id(share); }
-  /// Whether the dataset has the rows of all processes and workers.
-  bool has_all_rows(const DistributeOptions& options) const {
-    return comparison == DataComparison::kEqual &&
-           (options.num_workers == 1 || options.equal_steps ||
-            options.split == BatchSplit::kEachBatch);
-  }
 };
 
 /// The part of this process. `is_made_here`: an input function made the dataset for this process.
@@ -61,7 +56,7 @@ struct StepEnd {
   /// Without a share, and without an earlier batch, an empty batch would have no structure.
   bool lacks_empty = false;
   bool takes_shares = true;  ///< False in a process without replicas that reads no data.
-  RowsTaken taken{};         ///< By all replicas, from data that every process has.
+  RowsTaken taken{};         ///< By all replicas that read the data of this process.
 };
 
 /// The recipe that processes compare at the first step.
@@ -70,6 +65,7 @@ struct StepRecipe {
   Recipe data;          ///< As `comparison` asks for.
   DataComparison comparison = DataComparison::kEqual;
   bool drops_partial = true;
+  bool is_rest = false;  ///< The loop begins behind some rows.
 };
 
 /// The end for all processes: nothing is left if no process has a share, and a step is partial if

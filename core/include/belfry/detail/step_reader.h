@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batches.h"
+#include "belfry/detail/dataset/dataset_position.h"
 #include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/dataset/rest_reader.h"
 #include "belfry/detail/readers.h"
@@ -85,7 +86,7 @@ class ElementSteps {
       std::optional<B> next;
       if (!ended_) next = reader_();
       ended_ = !next;
-      if (next) step.taken += {rows_or_one(*next), 1};
+      if (next) step.taken += {rows_or_one(*next), 1, equal_rows(*next).has_value()};
       step.add(std::move(next));
     }
     step.is_partial = ended_;

@@ -200,6 +200,7 @@ void StrategyCore::track(const std::shared_ptr<VariableRecord>& variable) {
     std::erase_if(living_, [](const auto& one) { return one.expired(); });
   }
   living_.push_back(variable);
+  if (variable->info.owner == nullptr) return;  // Other state, for transactions alone.
   if (variable_tap_ != nullptr) variable_tap_->made(variable);
   if (flights_ != nullptr) {
     flights_->name(*flight_group_, variable->info.number, variable->info.name);
@@ -219,7 +220,8 @@ std::vector<std::function<void()>> StrategyCore::snapshots() const {
   for (const std::weak_ptr<VariableRecord>& one : living_) {
     const std::shared_ptr<VariableRecord> variable = one.lock();
     if (variable == nullptr) continue;
-    all.emplace_back([variable, restore = variable->snapshot(), tap = variable_tap_] {
+    VariableTap* const tap = variable->info.owner == nullptr ? nullptr : variable_tap_;
+    all.emplace_back([variable, restore = variable->snapshot(), tap] {
       restore();
       if (tap != nullptr) tap->changed(*variable);
     });

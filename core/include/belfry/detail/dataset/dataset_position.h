@@ -4,8 +4,12 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/dataset/recipe.h"
+#include "belfry/detail/dataset/row_set.h"
+#include "belfry/detail/variable_state.h"
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,73 +19,89 @@ namespace belfry::detail {
 class SavedVariable;
 class StrategyCore;
 
-/// What was taken from the front of a dataset.
+/// What a step takes from a dataset.
 struct RowsTaken {
   std::int64_t rows = 0;  ///< The number of rows.
   /// The number of elements, of datasets whose elements replicas take whole; 0: not counted.
   std::int64_t elements = 0;
+  bool has_rows = true;  ///< False if an element without rows counts as one row.
 
   RowsTaken& operator+=(const RowsTaken& more) {
     rows += more.rows;
     elements += more.elements;
+    has_rows = has_rows && more.has_rows;
     return *this;
   }
-  bool operator==(const RowsTaken&) const = default;
+};
+
+/// Where a loop over a dataset stands, or begins.
+struct LoopPosition {
+  RowSet before{};            ///< Rows of all parts that were handed out before the loop.
+  std::int64_t rows = 0;      ///< Handed out by the loop, of the part that the loop reads.
+  std::int64_t elements = 0;  ///< Handed out since the start of the data; 0: not counted.
+  bool has_rows = true;       ///< As RowsTaken, of all steps of the loop.
+  bool is_restored = false;   ///< Whether a restore decides where the next loop begins.
+
+  /// The loop hands out a step.
+  void hand_out(const RowsTaken& step) {
+    // A loop that began behind some rows does not know the number of their elements.
+    const bool counts = step.elements > 0 && (elements > 0 || (rows == 0 && before.empty()));
+    rows += step.rows;
+    elements = counts ? elements + step.elements : 0;
+    has_rows = has_rows && step.has_rows;
+    is_restored = false;
+  }
+  /// The next loop begins at the start of the data.
+  void end() { *this = {}; }
+};
+
+/// The rows of a dataset that a process reads.
+struct DataPart {
+  /// Whether processes read parts of the data. Without parts all processes count the same rows, or
+  /// the process is alone.
+  bool is_part = false;
+  int parts = 1;  ///< The number of processes that read parts.
+  int part = 0;   ///< The number of this process among them; -1: it reads nothing.
 };
 
 /// The position in a distributed dataset: the rows that the loop begun last has handed out
-/// (SEM-255). Shared by the dataset, its copies, its loops, and checkpoints.
-class DatasetPosition {
+/// (SEM-255). Shared by the dataset, its copies, its loops, and checkpoints. A record without an
+/// owner and a number: no variable, and restored by failed transactions with the variables.
+class DatasetPosition final : public VariableRecord {
  public:
-  /// `has_all_rows`: the dataset is no part of the data.
-  DatasetPosition(StrategyCore& core, Recipe recipe, bool has_all_rows, CallSite made)
-      : core_(&core), recipe_(std::move(recipe)), has_all_rows_(has_all_rows), made_(made) {}
+  /// `made`: the call that distributed the dataset.
+  DatasetPosition(StrategyCore& core, Recipe recipe, DataPart part, CallSite made)
+      : core_(&core), recipe_(std::move(recipe)), part_(part) {
+    info.number = std::numeric_limits<std::uint64_t>::max();
+    info.created = made;
+  }
 
-  StrategyCore* core() const { return core_; }         ///< Of the strategy.
-  const Recipe& recipe() const { return recipe_; }     ///< The calls that made the dataset.
-  bool has_all_rows() const { return has_all_rows_; }  ///< As in the constructor.
-  CallSite made() const { return made_; }              ///< The call that distributed the dataset.
+  StrategyCore* core() const { return core_; }      ///< Of the strategy.
+  const Recipe& recipe() const { return recipe_; }  ///< The calls that made the dataset.
+  const DataPart& part() const { return part_; }    ///< As in the constructor.
 
   /// Where the loop begun last stands; before a loop, where the next loop begins.
-  const RowsTaken& taken() const { return taken_; }
-  /// Whether a restore decides where the next loop begins.
-  bool is_restored() const { return is_restored_; }
-  /// Begins a loop, at the start of the data or at the restored position. Returns the number of
-  /// the loop; loops with lower numbers no longer change the position.
-  std::uint64_t begin_loop() {
-    if (!is_restored_) taken_ = {};
-    return ++loop_;
-  }
-  /// A loop hands out a step. Loops with lower numbers than the last change nothing.
-  void hand_out(std::uint64_t loop, const RowsTaken& step) {
-    if (loop != loop_) return;
-    // A loop that began behind some rows does not know the number of their elements.
-    const bool counts = step.elements > 0 && (taken_.elements > 0 || taken_.rows == 0);
-    taken_ += step;
-    if (!counts) taken_.elements = 0;
-    is_restored_ = false;
-  }
-  /// The next loop begins at the start of the data.
-  void end_loop(std::uint64_t loop) {
-    if (loop != loop_) return;
-    taken_ = {};
-    is_restored_ = false;
+  const LoopPosition& now() const { return *now_; }
+  /// Begins a loop, at the start of the data or at the restored position. Earlier loops no longer
+  /// change the position.
+  std::shared_ptr<LoopPosition> begin_loop() {
+    now_ = now_->is_restored ? std::make_shared<LoopPosition>(*now_)
+                             : std::make_shared<LoopPosition>();
+    return now_;
   }
   /// The next loop begins here. Present loops go on, and no longer change the position.
-  void restore(const RowsTaken& taken) noexcept {
-    taken_ = taken;
-    is_restored_ = true;
-    ++loop_;
+  void restore(std::shared_ptr<LoopPosition> position) noexcept { now_ = std::move(position); }
+  /// The position is that of the present loop again.
+  std::function<void()> snapshot() override {
+    return [this, now = now_] { now_ = now; };
   }
+  void show(int /*component*/, ValueVisitor& /*visitor*/) const override {}
 
  private:
   StrategyCore* core_;
   Recipe recipe_;
-  bool has_all_rows_;
-  CallSite made_;
-  RowsTaken taken_{};
-  bool is_restored_ = false;  // And no loop has handed out a step since.
-  std::uint64_t loop_ = 0;    // The number of the loop begun last.
+  DataPart part_;
+  std::shared_ptr<LoopPosition> now_ = std::make_shared<LoopPosition>();
 };
 
 /// A position as a member of a checkpoint. Throws: as Checkpoint::add.

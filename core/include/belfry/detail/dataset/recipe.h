@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,13 @@
 #include <vector>
 
 namespace belfry::detail {
+
+/// The rows of a dataset among the rows of a larger one: row `part`, `part + parts`, and onwards.
+struct RowShard {
+  std::int64_t parts = 1;
+  std::int64_t part = 0;
+  std::uint64_t row_digest = 0;  ///< Of the larger dataset.
+};
 
 /// The calls that make a dataset, as text: `range(12).shuffle(7).batch(6)`. Processes compare the
 /// texts (SEM-185). The work of functions of the program is unseen. The middle of a long text is
@@ -53,6 +61,9 @@ class Recipe {
   /// A digest of the calls that decide the rows and their order: datasets that differ in the sizes
   /// of their batches alone have the same digest, unless a later call counts batches.
   std::uint64_t row_digest() const { return row_digest_; }
+  /// The rows, if `shard` chose them, `batch` made batches of them, and no other call behind
+  /// `shard` chooses rows; else the rows are those of the dataset itself.
+  RowShard row_shard() const;
   /// Whether datasets with equal digests have equal elements.
   bool is_seen() const { return is_seen_; }
   /// Whether elements were skipped: the rest may be empty.
@@ -61,11 +72,15 @@ class Recipe {
   bool rereads() const { return rereads_; }
 
  private:
+  // The same calls without `shard`, as long as `shard` alone decides what rows are left out.
+  struct Sharded;
+
   // `counts_batches`: the rows depend on the sizes of the batches before.
   Recipe then_text(const std::string& call, bool counts_batches = true) const;
   void add(std::string_view text);
   void count_batches();
 
+  std::shared_ptr<const Sharded> sharded_{};
   std::string words_;
   std::uint64_t digest_ = 0;
   std::uint64_t row_digest_ = 0;

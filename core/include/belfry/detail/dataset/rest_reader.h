@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
 #include "belfry/detail/batch_types.h"
 #include "belfry/detail/batches.h"
-#include "belfry/detail/dataset/dataset_position.h"
+#include "belfry/detail/dataset/row_set.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/readers.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -48,42 +51,69 @@ std::int64_t rows_or_one(const B& element) {
 template <class B>
 class RestReader {
  public:
-  /// `reader` is at the start of the data.
-  RestReader(ReaderOf<B> reader, const RowsTaken& taken)
+  /// `reader` is at the start of the data. `taken` has numbers of rows of the reader.
+  RestReader(ReaderOf<B> reader, RowSet taken, std::int64_t elements, CallSite site)
       : reader_(std::move(reader)),
-        elements_(taken.elements),
-        rows_(taken.elements > 0 ? 0 : taken.rows) {}
+        elements_(elements),
+        taken_(elements > 0 ? RowSet() : std::move(taken)),
+        site_(site) {}
   /// The next element; nothing at the end.
   std::optional<B> operator()() {
     for (; elements_ > 0; --elements_) {
       if (!reader_()) return std::nullopt;
     }
-    while (rows_ > 0) {
-      std::optional<B> next = reader_();
-      if (!next) return std::nullopt;
-      const std::int64_t rows = rows_or_one(*next);
-      if constexpr (is_batch<B>()) {
-        if (rows > rows_) {
-          const std::int64_t begin = std::exchange(rows_, 0);
-          return move_rows(*next, begin, rows - begin);
-        }
-      }
-      rows_ -= rows;
+    while (next_ < taken_.ranges().size()) {
+      std::optional<B> element = reader_();
+      if (!element) return std::nullopt;
+      std::optional<B> rest = rest_of_element(*element);
+      if (rest) return rest;
     }
     return reader_();
   }
 
  private:
+  // The rows that were not taken; nothing without such a row.
+  std::optional<B> rest_of_element(B& element) {
+    const std::int64_t first = row_;
+    row_ += rows_or_one(element);
+    std::optional<B> rest;
+    for (std::int64_t begin = first; begin < row_;) {
+      const bool is_last = next_ == taken_.ranges().size();
+      const RowRange range = is_last ? RowRange{row_, row_} : taken_.ranges()[next_];
+      const std::int64_t end = std::min(row_, begin < range.begin ? range.begin : range.end);
+      if (begin < range.begin) add_rows(rest, element, begin - first, end - begin);
+      if (!is_last && end == range.end) ++next_;
+      begin = end;
+    }
+    return rest;
+  }
+  void add_rows(std::optional<B>& rest, B& element, std::int64_t begin, std::int64_t count) {
+    if constexpr (is_batch<B>()) {
+      B rows =
+          count == rows_or_one(element) ? std::move(element) : move_rows(element, begin, count);
+      if (rest) {
+        append_rows(*rest, rows, site_);
+      } else {
+        rest = std::move(rows);
+      }
+    } else {
+      rest = std::move(element);
+    }
+  }
+
   ReaderOf<B> reader_;
   std::int64_t elements_;  // Left to skip.
-  std::int64_t rows_;      // Left to skip.
+  RowSet taken_;
+  CallSite site_;
+  std::size_t next_ = 0;  // The first range with rows that were not read.
+  std::int64_t row_ = 0;  // The number of rows that were read.
 };
 
-/// `reader` behind the rows that were taken.
+/// `reader` without the rows that were taken.
 template <class B>
-ReaderOf<B> rest_of(ReaderOf<B> reader, const RowsTaken& taken) {
-  if (taken == RowsTaken{}) return reader;
-  return RestReader<B>(std::move(reader), taken);
+ReaderOf<B> rest_of(ReaderOf<B> reader, RowSet taken, std::int64_t elements, CallSite site) {
+  if (taken.empty() && elements == 0) return reader;
+  return RestReader<B>(std::move(reader), std::move(taken), elements, site);
 }
 
 }  // namespace belfry::detail
