@@ -167,23 +167,22 @@ struct PartsJob {
   }
   DistributedDataset<Rows> data(Strategy& strategy, const Dataset<int>& source, int rank) const {
     DistributeOptions options{.end_of_data = policy, .prefetch = prefetch};
+    const auto part = [&](int parts, int own, int rows) {
+      return source.shard(parts, own).map([](int row) { return row; }).batch(rows);
+    };
     if (input == Input::kFunction) {
       return strategy.distribute_datasets_from_function(
           [&](const InputContext& context) {
-            return source.shard(context.num_input_pipelines, context.input_pipeline_id)
-                .batch(1 + batch / 4);
+            return part(context.num_input_pipelines, context.input_pipeline_id, 1 + batch / 4);
           },
           options);
     }
-    if (input == Input::kWhole) return strategy.distribute_dataset(source.batch(batch), options);
+    if (input == Input::kWhole) return strategy.distribute_dataset(part(1, 0, batch), options);
     options.num_workers = readers();
     options.worker = static_cast<int>(std::count_if(devices.begin(), devices.begin() + rank,
                                                     [](int count) { return count > 0; }));
     if (devices[static_cast<std::size_t>(rank)] == 0) options.worker = 0;
-    return strategy.distribute_dataset(source.shard(options.num_workers, options.worker)
-                                           .map([](int row) { return row; })
-                                           .batch(batch),
-                                       options);
+    return strategy.distribute_dataset(part(options.num_workers, options.worker, batch), options);
   }
 };
 
