@@ -15,8 +15,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -149,31 +152,95 @@ TEST(ShardedProcesses, MayHaveNoDevices) {
              });
 }
 
-// A run to which a process listens makes, changes and saves no sharded variable.
+// Calls `use` in a merge of the replicas 0 to `replicas` - 1, and returns the text of the error.
+std::string text_of_merge(Strategy& strategy, int replicas, const std::function<void()>& use) {
+  std::vector<std::optional<int>> some(static_cast<std::size_t>(strategy.num_replicas()));
+  std::fill(some.begin(), some.begin() + replicas, 1);
+  return text_of_error<Error>([&] {
+    strategy.run([&](ReplicaContext& replica,
+                     int) { replica.merge_call([&](CrossReplicaContext&) { use(); }); },
+                 PerReplica<int>::from(some));
+  });
+}
+
+// A process without rows listens to a merge, and the rows are those of the other processes.
+TEST(ShardedProcesses, AreUsedWhileProcessesWithoutRowsListen) {
+  testing::asserts("SEM-292");
+  const Layout layout{{2, 3}, 0};
+  const Integers elements = counted(layout.shape());
+  Integers tripled = elements;
+  for (std::int32_t& element : tripled) element *= 3;
+  const TemporaryFolder folder;
+  for (const std::vector<int>& devices : {std::vector<int>{1, 1, 2}, std::vector<int>{2, 0}}) {
+    on_cluster(devices, 7, layout, elements, false,
+               [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
+                 Checkpoint checkpoint(strategy);
+                 checkpoint.add(table).save(folder / "file");
+                 const auto uses = [&] {
+                   strategy.cross_replica().update(
+                       table, [](Tensor<std::int32_t>& part) { scale(part, 3); });
+                   EXPECT_EQ(strategy.read(table).to_host(), tripled);
+                   checkpoint.save(folder / "tripled");
+                   checkpoint.restore(folder / "file");
+                   EXPECT_EQ(strategy.read(table).to_host(), elements);
+                   checkpoint.restore(TensorFile::read(folder / "tripled"));
+                 };
+                 EXPECT_EQ(text_of_merge(strategy, 2, uses), "nothing was thrown");
+                 EXPECT_EQ(strategy.read(table).to_host(), tripled);
+               });
+    EXPECT_EQ(array_in(folder / "tripled", "table", layout.shape()), tripled);
+  }
+}
+
+// Pieces of files go through process 0.
+TEST(ShardedProcesses, AreNotSavedWhileProcessZeroListens) {
+  testing::asserts("SEM-284");
+  const Layout layout{{7, 3}, 0};
+  const TemporaryFolder folder;
+  on_cluster({0, 2}, 7, layout, counted(layout.shape()), false,
+             [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
+               Checkpoint checkpoint(strategy);
+               checkpoint.add(table).save(folder / "file");
+               for (const bool saves : {false, true}) {
+                 const auto use = [&] {
+                   saves ? checkpoint.save(folder / "file") : checkpoint.restore(folder / "file");
+                 };
+                 EXPECT_THAT(text_of_merge(strategy, 2, use), HasSubstr("BF-080"));
+               }
+             });
+}
+
+// A run to which a process with rows listens makes, changes and saves no sharded variable.
 TEST(ShardedProcesses, RefuseRunsToWhichProcessesListen) {
   testing::asserts("SEM-284");
   const Layout layout{{7, 3}, 0};
   const TemporaryFolder folder;
-  const std::vector<Body> uses{[](Strategy& strategy, const auto& table) {
-                                 strategy.cross_replica().update(
-                                     table, [](Tensor<std::int32_t>& part) { scale(part, 2); });
-                               },
-                               [](Strategy& strategy, const auto& table) { strategy.read(table); },
-                               [&](Strategy& strategy, const auto& table) {
-                                 Checkpoint(strategy).add(table).save(folder / "file");
-                               },
-                               [&](Strategy& strategy, const auto& table) {
-                                 Checkpoint(strategy).add(table).restore(folder / "file");
-                               }};
+  const std::vector<Body> uses{
+      [](Strategy& strategy, const auto& table) {
+        strategy.cross_replica().update(table, [](Tensor<std::int32_t>& part) { scale(part, 2); });
+      },
+      [](Strategy& strategy, const auto& table) { strategy.read(table); },
+      [&](Strategy& strategy, const auto& table) {
+        Checkpoint(strategy).add(table).save(folder / "file");
+      },
+      [&](Strategy& strategy, const auto& table) {
+        Checkpoint(strategy).add(table).restore(folder / "file");
+      },
+      [](Strategy& strategy, const auto& table) {
+        Checkpoint checkpoint(strategy);
+        TensorFile file;
+        file.tensors["table"] = {DType::kInt32, table.shape(), std::vector<std::byte>(84)};
+        checkpoint.add(table).restore(file);
+      },
+      [](Strategy& strategy, const auto&) {
+        strategy.sharded_variable([] { return Tensor<float>::zeros({4}); }, Axis(0));
+      }};
   for (const Body& use : uses) {
     std::vector<std::string> texts;
-    on_cluster({2, 0, 1}, 7, layout, counted(layout.shape()), false,
+    on_cluster({2, 1}, 7, layout, counted(layout.shape()), false,
                [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
-                 texts.push_back(text_of_error<Error>([&] {
-                   strategy.run([&](ReplicaContext& replica) {
-                     replica.merge_call([&](CrossReplicaContext&) { use(strategy, table); });
-                   });
-                 }));
+                 Checkpoint(strategy).add(table).save(folder / "file");
+                 texts.push_back(text_of_merge(strategy, 2, [&] { use(strategy, table); }));
                });
     EXPECT_THAT(texts, Each(HasSubstr("BF-080")));
   }

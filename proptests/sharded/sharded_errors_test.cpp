@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -148,6 +149,28 @@ TEST_F(ShardedErrors, OfAnUpdateThatChangesTheShape) {
 }
 
 // A reference to the tensor leads past the check of the assignment. Uses of the whole compare.
+// All parts would change, also those of replicas that took no part in the run.
+TEST_F(ShardedErrors, OfAnArgumentThatAReplicaLacks) {
+  testing::asserts("SEM-293");
+  const auto some = PerReplica<float>::from({1.0F, std::nullopt, 3.0F});
+  const auto change = [](Tensor<float>& part, float more) { scale(part, more); };
+  const ErrorReport report =
+      report_of([&] { strategy.cross_replica().update(table, change, some); });
+  EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(report.summary, HasSubstr("no component of replica 1"));
+  EXPECT_THAT(report.hint, HasSubstr("table.on(replica)"));
+  const auto two = PerReplica<float>::from({1.0F, 2.0F});
+  EXPECT_EQ(code_of([&] { strategy.cross_replica().update(table, change, two); }),
+            ErrorCode::kInvalidArgument);
+  const UpdateOptions in_place{.in_place = true};
+  EXPECT_EQ(code_of([&] {
+              strategy.cross_replica().update(
+                  in_place, table, [](Tensor<float>&, const Tensor<float>&) {}, table);
+            }),
+            ErrorCode::kInvalidArgument);
+  EXPECT_THAT(elements(), ElementsAre(1, 2, 3, 4, 5));
+}
+
 TEST_F(ShardedErrors, OfATensorThatLostItsShape) {
   testing::asserts("SEM-281");
   strategy.run([&](ReplicaContext& replica) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace belfry::testing {
@@ -120,17 +121,19 @@ TEST(ShardedMemory, IsAPartInChangesInPlace) {
 TEST(ShardedMemory, IsAPartInASaveAndInARestore) {
   testing::asserts("SEM-283");
   const TemporaryFolder folder;
-  for (const bool restores : {false, true}) {
+  TensorFile file;
+  const std::vector<std::function<void(Checkpoint&)>> uses{
+      [&](Checkpoint& checkpoint) { checkpoint.save(folder / "table"); },
+      [&](Checkpoint& checkpoint) { checkpoint.restore(folder / "table"); },
+      [&](Checkpoint& checkpoint) { file = checkpoint.contents(); },
+      [&](Checkpoint& checkpoint) { checkpoint.restore(file); }};
+  for (const auto& use : uses) {
     sim::Backend backend{{.devices = kReplicas}};
     MirroredStrategy strategy{backend};
     const auto table = table_by_rows(strategy);
     Checkpoint checkpoint(strategy);
     checkpoint.add(table);
-    if (restores) {
-      checkpoint.restore(folder / "table");
-    } else {
-      checkpoint.save(folder / "table");
-    }
+    use(checkpoint);
     strategy.run([](ReplicaContext&) {});
     EXPECT_EQ(peaks(backend), kParts);
     EXPECT_EQ(live(backend), kParts);

@@ -5,6 +5,7 @@
 // change, save and restore.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 
 #include <cstdint>
@@ -199,6 +200,46 @@ TEST_F(Sharded, IsRestoredOnAnyNumberOfReplicas) {
         require_equal(strategy, table, array);
         RC_ASSERT(checkpoint.contents() == file);
       });
+}
+
+// A call of an update has what its replica has of the arguments: momentum of a sharded weight.
+TEST_F(Sharded, ChangesWithPartsAndValuesOfReplicas) {
+  holds([this](const BackendRequest& drawn, std::uint16_t seed) {
+    testing::asserts("SEM-293");
+    const BackendRequest request = drawn_request(drawn);
+    PlainArray weights = drawn_array(seed);
+    PlainArray slots = weights;
+    for (float& slot : slots.elements) slot += 1;
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const auto weight = table_of(strategy, weights);
+    const auto velocity = table_by_rows(strategy, slots);
+    const UpdateOptions options{.in_place = *rc::gen::arbitrary<bool>()};
+    const std::vector<int> home = homes(weights.rows(), request.devices);
+    for (int step = *rc::gen::inRange(1, 4); step > 0; --step) {
+      const auto gradients = strategy.run([&](ReplicaContext& replica) {
+        meet_with_a_tensor(replica);
+        return add(velocity.on(replica), static_cast<float>(replica.replica_id()));
+      });
+      strategy.cross_replica().update(
+          options, velocity,
+          [](Tensor<float>& v, const Tensor<float>& gradient, float decay) {
+            scale(v, decay);
+            add_to(v, gradient);
+          },
+          gradients, 0.5F);
+      strategy.cross_replica().update(
+          options, weight,
+          [](Tensor<float>& w, const Tensor<float>& v) { subtract_scaled(w, 1.0F, v); }, velocity);
+      for (std::size_t i = 0; i < slots.elements.size(); ++i) {
+        const auto replica = static_cast<float>(home[static_cast<std::size_t>(weights.row(i))]);
+        slots.elements[i] = slots.elements[i] * 0.5F + (slots.elements[i] + replica);
+        weights.elements[i] -= slots.elements[i];
+      }
+    }
+    require_equal(strategy, velocity, slots);
+    require_equal(strategy, weight, weights);
+  });
 }
 
 // A transaction gives back the parts from before changes of replicas and a restore.

@@ -86,7 +86,8 @@ class ShardedPart : public Tensor<T> {
 ///
 /// The rows are shared out evenly; the first replicas have one row more: 5 rows on 3 replicas are
 /// 2, 2 and 1. Replicas beyond the number of rows have parts without rows (SEM-280 to SEM-284).
-/// `cross.update(table, fn)` calls `fn(Tensor<T>&)` for each part.
+/// `cross.update(table, fn, args...)` calls `fn(Tensor<T>&, const A&...)` for each part; arguments
+/// may be sharded variables and PerReplicas: the call gets what the replica has of them.
 template <class T>
 class ShardedVariable : public VariableHandle<ShardedPart<T>> {
  public:
@@ -142,6 +143,8 @@ template <class T>
 struct IsVariable<ShardedVariable<T>> : std::true_type {};
 template <class T>
 struct IsReplicaLocal<ShardedVariable<T>> : std::true_type {};
+template <class T>
+struct IsSharded<ShardedVariable<T>> : std::true_type {};
 
 template <class T>
 ShardedVariable<T> make_sharded_of(StrategyCore& core, CrossReplicaContext& cross, ShardedInit init,
@@ -199,7 +202,7 @@ Tensor<T> read_sharded(StrategyCore& core, CrossReplicaContext& cross,
                        const ShardedVariable<T>& variable, CallSite site) {
   const VariableState<ShardedPart<T>>& state = variable.state(site);
   require_own_value(core, state.info, site);
-  core.members().require_no_listener("read of a sharded variable", site);
+  require_no_rows_listen(core, state.info, "read of a sharded variable", site);
   const PerReplica<ShardedPart<T>> parts = components_here(core, state);
   core.telling_failure(site, [&] {
     int component = 0;

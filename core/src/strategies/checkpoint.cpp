@@ -5,6 +5,7 @@
 
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/detail/update_argument.h"
 #include "belfry/error.h"
 #include "run/processes/process_files.h"
 #include "values/tensor_file_layout.h"
@@ -88,7 +89,9 @@ TensorFile Checkpoint::contents(CallSite site) {
   TensorFile file;
   for (const auto& variable : variables_) variable->save(file, site);
   for (const auto& shards : shards_) {
-    FileTensor array{shards->plan().dtype, shards->plan().whole, {}};
+    const detail::ShardPlan& plan = shards->plan();
+    FileTensor array{plan.dtype, plan.whole, {}};
+    array.bytes.reserve(static_cast<std::size_t>(plan.whole.count()) * size_of(plan.dtype));
     const auto take = [&array](std::span<const std::byte> elements) {
       array.bytes.insert(array.bytes.end(), elements.begin(), elements.end());
     };
@@ -129,6 +132,10 @@ void Checkpoint::restore_from(const TensorFile& file, const RestoreOptions& opti
   strategy_.cross_replica().core().require_change("restore", options.site);
   detail::require_split(options.sums, options.site);
   detail::StrategyCore& core = strategy_.cross_replica().core();
+  for (const auto& shards : shards_) {
+    detail::require_no_rows_listen(core, shards->info(), "restoring a sharded variable",
+                                   options.site);
+  }
   try {
     core.telling_failure(options.site, [&] {
       detail::FileComparison comparison(file);

@@ -34,11 +34,13 @@ inline constexpr bool kIsNot = found != tested;
 /// In place of arguments that the call lacks.
 struct Absent {};
 
-template <class... Args>
+/// `kOfParts`: of an update of a sharded variable.
+template <bool kOfParts, class... Args>
 constexpr Mistake mistake_in_arguments() {
-  if ((holds_per_replica<Args>() || ...)) return Mistake::kPerReplica;
-  if ((IsReplicaLocal<Args>::value || ...)) return Mistake::kReplicaLocal;
-  return Mistake::kNone;
+  if (!kOfParts && (holds_per_replica<Args>() || ...)) return Mistake::kPerReplica;
+  constexpr bool kLocal =
+      ((IsReplicaLocal<Args>::value && !(kOfParts && IsSharded<Args>::value)) || ...);
+  return kLocal ? Mistake::kReplicaLocal : Mistake::kNone;
 }
 
 /// The first mistake in a function: it is broken or does not fit.
@@ -57,8 +59,8 @@ template <class V = Absent, class F = Absent, class... Args>
 constexpr Mistake mistake_in_update() {
   if constexpr (!IsVariable<V>::value) {
     return Mistake::kFirst;
-  } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
-    return mistake_in_arguments<Args...>();
+  } else if constexpr (mistake_in_arguments<IsSharded<V>::value, Args...>() != Mistake::kNone) {
+    return mistake_in_arguments<IsSharded<V>::value, Args...>();
   } else if constexpr (!UpdateFunctionCall<V, F, Args...>::fits()) {
     return mistake_in_function<UpdateFunctionCall<V, F, Args...>>();
   } else {
@@ -85,8 +87,8 @@ template <class D = Absent, class F = Absent, class... Args>
 constexpr Mistake mistake_in_update_non_slot() {
   if constexpr (!std::is_convertible_v<const D&, const std::vector<DeviceSpec>&>) {
     return Mistake::kFirst;
-  } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
-    return mistake_in_arguments<Args...>();
+  } else if constexpr (mistake_in_arguments<false, Args...>() != Mistake::kNone) {
+    return mistake_in_arguments<false, Args...>();
   } else {
     return mistake_in_function<NonSlotFunctionCall<D, F, Args...>>();
   }
@@ -103,8 +105,8 @@ template <class E = Absent, class F = Absent, class... Args>
 constexpr Mistake mistake_in_map() {
   if constexpr (!requires(const E& elements) { detail::element_of(elements); }) {
     return Mistake::kFirst;
-  } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
-    return mistake_in_arguments<Args...>();
+  } else if constexpr (mistake_in_arguments<false, Args...>() != Mistake::kNone) {
+    return mistake_in_arguments<false, Args...>();
   } else if constexpr (!MapFunctionCall<E, F, Args...>::fits()) {
     return mistake_in_function<MapFunctionCall<E, F, Args...>>();
   } else {

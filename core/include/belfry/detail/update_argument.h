@@ -63,14 +63,42 @@ struct IsReplicaLocal : std::false_type {};
 template <class T>
 struct IsReplicaLocal<ReplicaLocalVariable<T>> : std::true_type {};
 
-/// Refuses arguments that update and map cannot take, for example replica-local variables. Throws:
-/// as require_shared and require_replicas_of.
+/// Specialised by the handle of sharded variables. A call of an update of a sharded variable is for
+/// one replica, and takes what the replica has of an argument (SEM-293).
 template <class A>
+struct IsSharded : std::false_type {};
+
+/// Throws: UnsupportedError (kUnsupported): a process listens that has rows of the sharded
+/// variable.
+void require_no_rows_listen(const StrategyCore& core, const VariableInfo& info, const char* what,
+                            CallSite site);
+/// Throws: InvalidArgumentError (kInvalidArgument): an argument of an update of parts that
+/// `replica` has not brought.
+[[noreturn]] void throw_part_lacks_argument(int replica, CallSite site);
+
+/// Refuses arguments that update and map cannot take, for example replica-local variables.
+/// `kOfParts`: the arguments of an update of a sharded variable. Throws: as require_shared,
+/// require_replicas_of and throw_part_lacks_argument.
+template <bool kOfParts = false, class A>
 void require_argument(const StrategyCore& core, const A& argument, CallSite site) {
-  static_assert(!IsReplicaLocal<A>::value,
+  constexpr bool kPart = kOfParts && IsSharded<A>::value;
+  static_assert(kPart || !IsReplicaLocal<A>::value,
                 "update and map take no replica-local variable as an argument: read it first");
   require_replicas_of(argument, core.size(), site);
-  if constexpr (IsVariable<A>::value) require_shared(core, argument.state(site).info, site);
+  if constexpr (kPart) {
+    require_own_value(core, argument.state(site).info, site);
+  } else if constexpr (IsVariable<A>::value) {
+    require_shared(core, argument.state(site).info, site);
+  } else if constexpr (kOfParts) {
+    Component<A>::all(argument, [&](const auto& leaf) {
+      if constexpr (IsPerReplica<std::remove_cvref_t<decltype(leaf)>>::value) {
+        for (int i = 0; i < core.own().count(); ++i) {
+          if (!leaf.has(core.own().id(i))) throw_part_lacks_argument(core.own().id(i), site);
+        }
+      }
+      return true;
+    });
+  }
 }
 
 /// The view of replica `replica` of an argument of update; of a MirroredOn, the component on

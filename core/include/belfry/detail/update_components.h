@@ -140,9 +140,9 @@ decltype(auto) changing(VariableState<T>& state, const UpdateOptions& options, c
 }
 
 /// For calls of update_at, where no verb has tested the arguments.
-template <class T, class F, class... Args>
+template <bool kOfParts, class T, class F, class... Args>
 constexpr void require_update_function() {
-  static_assert(!(holds_per_replica<Args>() || ...),
+  static_assert(kOfParts || !(holds_per_replica<Args>() || ...),
                 "update takes Mirrored or plain arguments: reduce a PerReplica first");
   static_assert(is_update_function<T, F, Args...>(),
                 "the function of update is called as fn(T&, const A&...)");
@@ -168,17 +168,23 @@ auto change_components(StrategyCore& core, CrossReplicaContext& cross, const Upd
   using T = typename V::value_type;
   const CallSite site = options.site;
   core.require_change(Results::kVerb, site);
-  require_update_function<T, F, Args...>();
+  constexpr bool kOfParts = IsSharded<V>::value;
+  require_update_function<kOfParts, T, F, Args...>();
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
-  if (state.info.shards != nullptr) core.members().require_no_listener(Results::kVerb, site);
-  (require_argument(core, args, site), ...);
+  const bool is_sharded = state.info.shards != nullptr;
+  if (is_sharded) require_no_rows_listen(core, state.info, Results::kVerb, site);
+  (require_argument<kOfParts>(core, args, site), ...);
   (require_other(args, state, options), ...);
+  if constexpr (kOfParts && UpdateWork<T, F, Args...>::kVoid && Results::kMirrored) {
+    // A process without replicas has a part without rows, and no arguments of replicas.
+    if (core.own().count() == 0) return;
+  }
   return changing(state, options, [&] {
     UpdateWork<T, F, Args...> work(core, cross, state, options, fn, args...);
     if constexpr (Results::kMirrored) work.require_results();
     Replacement<T> next = carry_out_update(core, state, work, site);
-    update_listeners(core, cross, site, state, fn, args...);
+    if (!is_sharded) update_listeners(core, cross, site, state, fn, args...);
     if constexpr (work.kVoid && Results::kMirrored) {
       put_everywhere(core, state, next, site);
     } else {

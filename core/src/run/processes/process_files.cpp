@@ -60,6 +60,11 @@ bool name_one_path(const std::vector<std::optional<std::string>>& paths) {
                              "give all processes the same path", site);
 }
 
+// Pieces go from and to process 0, which knows no sharded variable if it listens.
+void require_speaker(StrategyCore& core, const char* what, CallSite site) {
+  if (core.members().first_speaker() != 0) core.members().require_no_listener(what, site);
+}
+
 // The exchange at the beginning of work on a file. `contents` are for a listening process 0.
 void meet(StrategyCore& core, const char* what, const std::string& path,
           const std::string& contents, CallSite site) {
@@ -213,7 +218,7 @@ void save_by_first_process(StrategyCore& core, const TensorFile& file, const std
 void save_by_first_process(StrategyCore& core, const TensorFile& file,
                            std::span<const ArrayOutline> arrays, ReadArray read,
                            const std::string& path, CallSite site) {
-  if (!arrays.empty()) core.members().require_no_listener("saving a sharded variable", site);
+  if (!arrays.empty()) require_speaker(core, "saving a sharded variable", site);
   const TensorFileLayout layout(file, arrays, site);
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (save_once(core, file, layout, read, path, site)) return;
@@ -239,7 +244,7 @@ TensorFile read_by_first_process(StrategyCore& core, const std::string& path, Ca
 FileOfFirstProcess::FileOfFirstProcess(StrategyCore& core, const std::string& path,
                                        const std::set<std::string>& later, CallSite site)
     : core_(core), site_(site) {
-  core.members().require_no_listener("restoring a sharded variable", site);
+  require_speaker(core, "restoring a sharded variable", site);
   meet(core, kReadFile, path, {}, site);
   Bytes own = told_to_all(core, site, [&] {
     meet_owners(path, core.file_owners());

@@ -3,8 +3,10 @@
 
 #include "belfry/detail/shard_plan.h"
 
+#include "belfry/detail/round_members.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/tensor/axis.h"
+#include "belfry/detail/update_argument.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -98,6 +100,13 @@ void fit_rows(const VariableInfo& info, int component, AnyTensor& part, CallSite
   const SiteScope scope(site);
   const int device = info.places.devices[static_cast<std::size_t>(component)];
   keep_rows_alone(part, info.owner->placement_on(device));
+}
+
+void require_no_rows_listen(const StrategyCore& core, const VariableInfo& info, const char* what,
+                            CallSite site) {
+  for (const int replica : core.members().replicas_of_listeners()) {
+    if (info.shards->rows(replica).count() > 0) core.members().require_no_listener(what, site);
+  }
 }
 
 void require_rows_of_all(const VariableInfo& info, const Shape& joined, CallSite site) {

@@ -83,7 +83,7 @@ void ShardedArray::require_parts(CallSite site) const {
 void ShardedArray::read(TakeElements take, CallSite site) const {
   StrategyCore& core = *info().owner;
   const ShardPlan& shards = plan();
-  core.members().require_no_listener("reading a sharded variable in pieces", site);
+  require_no_rows_listen(core, info(), "saving a sharded variable", site);
   core.telling_failure(site, [&] { require_parts(site); });
   each_piece(shards, [&](std::int64_t begin, std::int64_t end) {
     const auto write = [&](ByteWriter& out) {

@@ -66,6 +66,16 @@ void require_shared(const StrategyCore& core, const VariableInfo& argument, Call
       "pass what read() returns; it was made at " + to_string(argument.created), site);
 }
 
+void throw_part_lacks_argument(int replica, CallSite site) {
+  throw InvalidArgumentError(
+      ErrorCode::kInvalidArgument,
+      "an argument of update has no component of replica " + std::to_string(replica) +
+          ", whose part of the sharded variable would change",
+      "let every replica bring a value, also one without rows; or change the parts in the "
+      "replicas: table.on(replica)",
+      site);
+}
+
 void require_aggregation(const ReplicaContext& replica, const VariableInfo& info, CallSite site) {
   require_owner(replica.merges().core(), info, site);
   if (info.aggregation != Aggregation::kNone) return;
