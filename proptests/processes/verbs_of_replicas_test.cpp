@@ -335,6 +335,14 @@ TEST(ReplicaVerbs, PermuteVjp) {
                 return permute_vjp(replica, cotangent, pairs).value_or(-1);
               }),
               ElementsAre(40, -1, -1, -1, -1, 10));
+  // Replica 5 sent to 0, 3 and 4: 10 (1 + 4 + 5).
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                const std::vector<std::pair<int, int>> pairs = {{5, 4}, {5, 0}, {0, 2}, {5, 3}};
+                const auto got = replica.permute(value_of(replica), pairs);
+                const auto cotangent = got ? std::optional(10 * value_of(replica)) : std::nullopt;
+                return permute_vjp(replica, cotangent, pairs).value_or(-1);
+              }),
+              ElementsAre(30, -1, -1, -1, -1, 100));
 }
 
 // The same error on every host, with the lines of all replicas.

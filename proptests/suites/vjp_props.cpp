@@ -10,7 +10,10 @@
 #include "belfry/vjp.h"
 #include "suites/property.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace belfry::testing::vjp_props {
@@ -171,6 +174,45 @@ TEST_F(Vjp, OfAllGatherIsASliceOfTheSum) {
         [&](const Rows& y) {
           return through(strategy, y, [&](ReplicaContext& r, const Tensor<double>& mine) {
             return all_gather_vjp(r, own(r), mine);
+          });
+        });
+  });
+}
+
+// A receiver with a sender, drawn for some replicas: a sender may have several receivers, or none.
+TEST_F(Vjp, OfPermuteSumsTheCotangents) {
+  testing::asserts("SEM-127");
+  holds([this] {
+    const auto request = *backend_request(8);
+    const auto seed = *rc::gen::arbitrary<std::uint16_t>();
+    const int n = request.devices;
+    std::vector<std::pair<int, int>> pairs;
+    std::vector<bool> receives;
+    Rows u;
+    Rows v;
+    for (int id = 0; id < n; ++id) {
+      receives.push_back(*rc::gen::arbitrary<bool>());
+      if (receives.back()) pairs.emplace_back(*rc::gen::inRange(0, n), id);
+      u.push_back(row(seed, id, 3));
+      v.push_back(row(seed + 1, id, 3));
+    }
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const auto value_or = [](const std::optional<Tensor<double>>& value, std::int64_t length) {
+      return value ? *value : Tensor<double>::full({length}, 0);
+    };
+    check_product(
+        u, v,
+        [&](const Rows& x) {
+          return through(strategy, x, [&](ReplicaContext& r, const Tensor<double>& mine) {
+            return value_or(r.permute(mine, pairs), 0);
+          });
+        },
+        [&](const Rows& y) {
+          return through(strategy, y, [&](ReplicaContext& r, const Tensor<double>& mine) {
+            const bool has_one = receives[static_cast<std::size_t>(r.replica_id())];
+            const auto own = has_one ? std::optional(mine) : std::nullopt;
+            return value_or(permute_vjp(r, own, pairs), 3);
           });
         });
   });

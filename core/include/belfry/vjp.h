@@ -12,6 +12,7 @@
 #include "belfry/replica_context.h"
 #include "belfry/shape.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,7 +30,7 @@
 /// collective again. Products with a ReplicaContext are merges that every replica must reach.
 /// Order: as the collectives that the product calls.
 /// Throws, beside the errors of these collectives:
-/// - InvalidArgumentError (kShape): a cotangent shorter than the gathered value;
+/// - InvalidArgumentError (kShape): a cotangent of another length than the gathered value;
 /// - InvalidArgumentError (kIntegerMean): MEAN of integers;
 /// - UnsupportedError (kUnsupported): MAX, MIN and PROD, whose derivatives need the values;
 /// - StructureMismatchError (kStructure): a cotangent with other leaves or keys than the gathered
@@ -53,7 +54,8 @@ T all_reduce_vjp(ReplicaContext& replica, const MergeTag& tag, ReduceOp op, T co
   return all_reduce_vjp(replica, op, std::move(cotangent), tag);
 }
 
-/// Goes back through all_gather of `value`: this replica's slice of the sum of the cotangents.
+/// Goes back through all_gather of `value`: this replica's slice of the sum of the cotangents, a
+/// reduce_scatter.
 template <class T>
 T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis = Axis(0),
                  detail::MergePlace place = CallSite::here()) {
@@ -61,18 +63,11 @@ T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis
     const CallSite site = place.site;
     detail::require_tree_of(value, cotangent, site);
     const std::vector<std::int64_t> own = detail::extents_along(value, axis, site);
-    // Each replica's number and extents: the sums of earlier rows are where a replica's slice
-    // begins.
-    std::vector<std::int64_t> row = {replica.replica_id()};
-    row.insert(row.end(), own.begin(), own.end());
-    const std::vector<std::int64_t> all = replica.all_gather(row, place);
-    T sum = replica.all_reduce(ReduceOp::kSum, std::move(cotangent), place);
-    std::vector<std::int64_t> begins(own.size(), 0);
-    for (std::size_t at = 0; all[at] != replica.replica_id(); at += row.size()) {
-      for (std::size_t i = 0; i < own.size(); ++i) begins[i] += all[at + 1 + i];
-    }
-    detail::cut_leaves(sum, axis, begins, own, site);
-    return sum;
+    const std::vector<std::int64_t> all = replica.all_gather(own, place);
+    std::vector<std::int64_t> sizes = detail::leaf_after_leaf(all, own.size());
+    detail::require_whole(detail::extents_along(cotangent, axis, site), sizes, site);
+    return replica.reduce_scatter(ReduceOp::kSum, std::move(cotangent), axis, std::move(sizes),
+                                  place);
   } else {
     return detail::Refused();
   }
@@ -121,16 +116,28 @@ std::vector<T> all_to_all_vjp(ReplicaContext& replica, const MergeTag& tag,
   return replica.all_to_all(std::move(cotangents), detail::MergePlace(tag));
 }
 
-/// Goes back through permute, whose senders have one receiver each: the cotangent of the receiver,
-/// and nothing for a replica that sent nothing. A replica that got nothing has no cotangent.
-/// Throws, from `run`: InvalidArgumentError (kInvalidArgument): a sender with several receivers.
+/// Goes back through permute: the sum of the cotangents of the receivers, in the order of their
+/// ids, and nothing for a replica that sent nothing. A replica that got nothing has no cotangent.
+/// Senders with several receivers need a second merge.
+/// Throws, from `run`: StructureMismatchError (kStructure): receivers of one sender have cotangents
+/// that differ in structure, lengths or shapes.
 template <class T>
 std::optional<T> permute_vjp(ReplicaContext& replica, std::optional<T> cotangent,
                              const std::vector<std::pair<int, int>>& pairs,
                              detail::MergePlace place = CallSite::here()) {
-  std::vector<std::pair<int, int>> back;
-  for (const auto& [sender, receiver] : pairs) back.emplace_back(receiver, sender);
-  return replica.permute(std::move(cotangent), back, place).value_or(std::nullopt);
+  if (!detail::has_sender_of_several(pairs)) {
+    std::vector<std::pair<int, int>> back;
+    for (const auto& [sender, receiver] : pairs) back.emplace_back(receiver, sender);
+    return replica.permute(std::move(cotangent), back, place).value_or(std::nullopt);
+  }
+  const std::vector<int> ids = replica.all_gather(std::vector<int>{replica.replica_id()}, place);
+  std::vector<std::optional<T>> parts(ids.size());
+  for (const auto& [sender, receiver] : pairs) {
+    const auto to = std::ranges::find(ids, sender);
+    if (receiver != replica.replica_id() || to == ids.end()) continue;
+    parts[static_cast<std::size_t>(to - ids.begin())] = std::move(cotangent);
+  }
+  return detail::sum_of(replica.all_to_all(std::move(parts), place), ids, place.site);
 }
 /// permute_vjp with a tag (SEM-132).
 template <class T>

@@ -6,6 +6,7 @@
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
+#include "collectives/fold_leaf.h"
 #include "collectives/fold_own_leaf.h"
 #include "words/sum_type.h"
 
@@ -72,6 +73,17 @@ AnyTensor fold_tensors(ReduceOp op, std::vector<AnyTensor> parts) {
 
 }  // namespace
 
+void fold_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts, std::size_t leaf) {
+  const LeafRef& first = parts.front()[leaf];
+  if (first.own != nullptr) return fold_own_leaf(op, parts, leaf);
+  if (first.tensor == nullptr) return fold_host_leaf(op, parts, leaf);
+  std::vector<AnyTensor> tensors;
+  for (const auto& part : parts) {
+    tensors.push_back(part[leaf].tensor->copy_to(first.tensor->placement()));
+  }
+  *first.tensor = fold_tensors(op, std::move(tensors));
+}
+
 void StrategyReductions::fold(ReduceOp op, std::span<const std::vector<LeafRef>> parts) {
   statistics_.reductions += 1;
   const std::vector<LeafRef>& first = parts.front();
@@ -79,17 +91,8 @@ void StrategyReductions::fold(ReduceOp op, std::span<const std::vector<LeafRef>>
   for (const LeafRef& leaf : first) require_reducible(op, leaf);
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     count_leaf(first[leaf], parts.size());
-    if (first[leaf].own != nullptr) {
-      fold_own_leaf(op, parts, leaf);
-      continue;
-    }
-    if (first[leaf].tensor == nullptr) {
-      fold_host_leaf(op, parts, leaf);
-      continue;
-    }
-    std::vector<AnyTensor> tensors;
-    for (const auto& part : parts) tensors.push_back(part[leaf].tensor->copy_to(place));
-    *first[leaf].tensor = fold_tensors(op, std::move(tensors));
+    if (AnyTensor* const tensor = first[leaf].tensor) *tensor = tensor->copy_to(place);
+    fold_leaf(op, parts, leaf);
   }
 }
 

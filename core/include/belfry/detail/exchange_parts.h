@@ -26,10 +26,8 @@ struct AxisCuts {
   int axis = 0;                        ///< From 0.
   std::vector<std::int64_t> begins{};  ///< Of each part, and the extent.
 };
-/// Throws: InvalidArgumentError (kShape) without the axis, or if sizes do not add up to the extent;
-/// (kInvalidArgument) for another number of sizes than of replicas that take part.
-AxisCuts cuts_of(const Exchange& exchange, const Shape& shape);
-/// The same for each leaf.
+/// The cuts of each leaf. Throws: InvalidArgumentError (kShape) without the axis, or if sizes do
+/// not add up to the extent; (kInvalidArgument) for a wrong number of sizes.
 std::vector<AxisCuts> cuts_of(const Exchange& exchange, const std::vector<LeafRef>& leaves);
 
 /// Part `part` of a tensor, on `place`, in storage of its own.

@@ -25,7 +25,7 @@ struct ExchangeArgs {
   int op = 0;                         ///< A ReduceOp.
   int axis = 0;                       ///< As Axis::value.
   int root = 0;                       ///< An index.
-  std::vector<std::int64_t> sizes{};  ///< Of the parts; empty: balanced.
+  std::vector<std::int64_t> sizes{};  ///< Of the parts, of all leaves or each; empty: balanced.
   std::vector<std::int64_t> pairs{};  ///< Sender and receiver of each pair, as indexes.
   static auto members(auto& self) {
     return std::tie(self.op, self.axis, self.root, self.sizes, self.pairs);
@@ -81,8 +81,8 @@ class ExchangeVerbs {
  public:
   /// Reduces every leaf over all replicas, and gives each replica its part along `axis`. `sizes`
   /// are the extents of the parts; none: equal parts, of which the first have one more where the
-  /// extent leaves a remainder. 4 rows on 3 replicas are 2, 1 and 1. The parts, joined, have the
-  /// bits of all_reduce (SEM-261).
+  /// extent leaves a remainder. 4 rows on 3 replicas are 2, 1 and 1. A nest may have the sizes of
+  /// each leaf, leaf after leaf. The parts, joined, have the bits of all_reduce (SEM-261).
   /// Throws, from `run`:
   /// - StructureMismatchError (kStructure): structures, lengths or shapes of replicas differ;
   /// - InvalidArgumentError (kShape): an axis out of range, or sizes that do not add up to the

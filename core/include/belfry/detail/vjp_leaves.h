@@ -12,7 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace belfry::detail {
@@ -25,6 +28,42 @@ void require_linear(ReduceOp op, CallSite site);
 void require_mean(const std::vector<LeafRef>& leaves, LeafPlaces place, CallSite site);
 /// Throws: InvalidArgumentError (kShape) unless `begin` to `begin + extent` lies in a list.
 void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, CallSite site);
+
+/// The extents of each leaf on every replica, leaf after leaf; `all` has the extents of the
+/// `leaves` leaves of replica after replica.
+std::vector<std::int64_t> leaf_after_leaf(const std::vector<std::int64_t>& all, std::size_t leaves);
+/// Throws: InvalidArgumentError (kShape) unless `sizes`, of leaf after leaf, add up to the extents
+/// of the leaves of a cotangent.
+void require_whole(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& sizes,
+                   CallSite site);
+/// Whether a sender has several receivers.
+bool has_sender_of_several(std::vector<std::pair<int, int>> pairs);
+/// Replaces the leaves of `parts.front()` by the sum over all parts, which are on this device.
+void sum_into_first(std::span<const std::vector<LeafRef>> parts, CallSite site);
+
+/// The sum of the terms, in order; nothing without a term. `ids[i]` is the replica of entry i.
+/// Throws: StructureMismatchError (kStructure) if terms differ.
+template <class T>
+std::optional<T> sum_of(std::vector<std::optional<T>> terms, const std::vector<int>& ids,
+                        CallSite site) {
+  std::vector<T*> values;
+  std::vector<std::vector<LeafRef>> parts;
+  int first = -1;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (!terms[i]) continue;
+    values.push_back(&*terms[i]);
+    parts.push_back(leaves_of(*terms[i]));
+    if (first < 0) first = ids[i];
+    if (same_tree(*values.front(), *values.back()) && same_leaves(parts.front(), parts.back())) {
+      continue;
+    }
+    throw_structures_differ(ids[i], describe_leaves(*values.front()),
+                            describe_leaves(*values.back()), site, first);
+  }
+  if (values.empty()) return std::nullopt;
+  if (values.size() > 1) sum_into_first(parts, site);
+  return std::move(*values.front());
+}
 
 /// Throws: StructureMismatchError (kStructure).
 [[noreturn]] void throw_other_cotangent(const std::vector<LeafDescription>& gathered,

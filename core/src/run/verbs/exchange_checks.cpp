@@ -93,15 +93,28 @@ std::vector<std::int64_t> balanced(std::int64_t extent, int parts) {
   return sizes;
 }
 
-void require_sizes(const Exchange& exchange, std::int64_t extent) {
+std::string sizes_named(const Exchange& exchange, const std::vector<std::int64_t>& sizes) {
+  return std::string(exchange.verb) + " names the sizes " + list_of(sizes);
+}
+
+// The sizes of the parts of leaf `leaf`.
+std::vector<std::int64_t> named_sizes(const Exchange& exchange, std::size_t leaf,
+                                      std::size_t leaves) {
   const std::vector<std::int64_t>& sizes = exchange.args.sizes;
-  const int count = exchange.members.count();
-  const std::string named = std::string(exchange.verb) + " names the sizes " + list_of(sizes);
-  if (static_cast<int>(sizes.size()) != count) {
-    throw InvalidArgumentError(report_of(exchange,
-                                         named + ", and " + replicas_that_take_part(count),
-                                         "name a size for each, or none for equal parts"));
+  const auto count = static_cast<std::size_t>(exchange.members.count());
+  if (sizes.size() == count) return sizes;
+  if (sizes.size() == count * leaves) {
+    const auto begin = sizes.begin() + static_cast<std::ptrdiff_t>(leaf * count);
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }
+  throw InvalidArgumentError(report_of(
+      exchange,
+      sizes_named(exchange, sizes) + ", and " + replicas_that_take_part(exchange.members.count()),
+      "name a size for each, a size for each and each leaf, or none for equal parts"));
+}
+
+void require_sizes(const Exchange& exchange, const std::vector<std::int64_t>& sizes,
+                   std::int64_t extent) {
   // No sum overflows: each size is at most the rest of the extent.
   std::int64_t left = extent;
   const bool fit = std::ranges::all_of(sizes, [&](std::int64_t size) {
@@ -110,8 +123,9 @@ void require_sizes(const Exchange& exchange, std::int64_t extent) {
     return true;
   });
   if (fit && left == 0) return;
-  ErrorReport report = report_of(exchange, named + " of an axis of " + std::to_string(extent),
-                                 "sizes are at least 0, and add up to the extent of the axis");
+  ErrorReport report =
+      report_of(exchange, sizes_named(exchange, sizes) + " of an axis of " + std::to_string(extent),
+                "sizes are at least 0, and add up to the extent of the axis");
   report.code = ErrorCode::kShape;
   throw InvalidArgumentError(std::move(report));
 }
@@ -217,26 +231,24 @@ void require_parts(const Exchange& exchange, const std::vector<int>& replicas,
   throw InvalidArgumentError(std::move(report));
 }
 
-AxisCuts cuts_of(const Exchange& exchange, const Shape& shape) {
-  AxisCuts cuts{.axis = axis_of(shape, Axis(exchange.args.axis), exchange.verb, exchange.site)};
-  const std::int64_t extent = shape.extent(cuts.axis);
-  if (!exchange.args.sizes.empty()) require_sizes(exchange, extent);
-  const std::vector<std::int64_t> sizes = exchange.args.sizes.empty()
-                                              ? balanced(extent, exchange.members.count())
-                                              : exchange.args.sizes;
-  cuts.begins.assign(sizes.size() + 1, 0);
-  std::partial_sum(sizes.begin(), sizes.end(), cuts.begins.begin() + 1);
-  return cuts;
-}
-
 std::vector<AxisCuts> cuts_of(const Exchange& exchange, const std::vector<LeafRef>& leaves) {
-  std::vector<AxisCuts> cuts;
-  for (const LeafRef& leaf : leaves) {
-    cuts.push_back(cuts_of(exchange, leaf.tensor != nullptr
-                                         ? leaf.tensor->shape()
-                                         : Shape{static_cast<std::int64_t>(leaf.count)}));
+  std::vector<AxisCuts> all;
+  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+    const LeafRef& own = leaves[leaf];
+    const Shape shape =
+        own.tensor != nullptr ? own.tensor->shape() : Shape{static_cast<std::int64_t>(own.count)};
+    AxisCuts& cuts = all.emplace_back();
+    cuts.axis = axis_of(shape, Axis(exchange.args.axis), exchange.verb, exchange.site);
+    const std::int64_t extent = shape.extent(cuts.axis);
+    std::vector<std::int64_t> sizes = balanced(extent, exchange.members.count());
+    if (!exchange.args.sizes.empty()) {
+      sizes = named_sizes(exchange, leaf, leaves.size());
+      require_sizes(exchange, sizes, extent);
+    }
+    cuts.begins.assign(sizes.size() + 1, 0);
+    std::partial_sum(sizes.begin(), sizes.end(), cuts.begins.begin() + 1);
   }
-  return cuts;
+  return all;
 }
 
 }  // namespace belfry::detail

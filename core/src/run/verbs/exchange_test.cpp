@@ -367,3 +367,49 @@ TEST_F(Exchange, SumsOfIntegersThatLeaveTheirTypeAreErrors) {
 
 }  // namespace
 }  // namespace belfry::exchange_test
+// Replica 2 sends to all three, whose cotangents are added in the order of ids: 1e16 - 1e16 + 3.
+TEST_F(Exchange, APermutationGoesBackAsASum) {
+  testing::asserts("SEM-127");
+  using Step = std::pair<Tensor<double>, std::vector<double>>;
+  const std::vector<std::pair<int, int>> pairs = {{2, 1}, {2, 2}, {2, 0}};
+  const auto back = strategy_.run([&](ReplicaContext& replica) {
+    const double terms[] = {1e16, -1e16, 3};
+    const double own = terms[replica.replica_id()];
+    const auto sum =
+        permute_vjp(replica, std::optional(Step(Tensor<double>::full({2}, own), {own})), pairs);
+    if (!sum) return std::vector<double>();
+    EXPECT_EQ(sum->first.placement(), replica.placement());
+    std::vector<double> values = sum->first.to_host();
+    values.push_back(sum->second.at(0));
+    return values;
+  });
+  EXPECT_THAT(back, ElementsAre(ElementsAre(), ElementsAre(), ElementsAre(3, 3, 3)));
+  EXPECT_THAT(refusal<StructureMismatchError>([&](ReplicaContext& replica) {
+                const auto rows = static_cast<std::size_t>(replica.replica_id() / 2 + 1);
+                permute_vjp(replica, std::optional(List(rows)), pairs);
+              }),
+              HasSubstr("int32[2]"));
+}
+
+TEST_F(Exchange, RefusesACotangentOfAnotherLength) {
+  testing::asserts("SEM-127");
+  for (const std::size_t length : {2, 4}) {
+    EXPECT_THAT(refusal<InvalidArgumentError>([&](ReplicaContext& replica) {
+                  all_gather_vjp(replica, List(1), List(length));
+                }),
+                HasSubstr("a cotangent of " + std::to_string(length) +
+                          " elements along the axis, and 3 were gathered"));
+  }
+}
+
+// A list of 3 and a list of 6, each with sizes of its own.
+TEST_F(Exchange, EachLeafMayHaveItsSizes) {
+  testing::asserts("SEM-260");
+  const auto parts = strategy_.run([](ReplicaContext& replica) {
+    return replica.scatter_from(std::pair(List{1, 2, 3}, List{1, 2, 3, 4, 5, 6}), Axis(0), 0,
+                                {0, 3, 0, 1, 2, 3});
+  });
+  EXPECT_THAT(parts, ElementsAre(std::pair(List{}, List{1}), std::pair(List{1, 2, 3}, List{2, 3}),
+                                 std::pair(List{}, List{4, 5, 6})));
+}
+
