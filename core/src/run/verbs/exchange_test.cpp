@@ -340,33 +340,6 @@ TEST_F(Exchange, RefusesOperatorsAxesAndStructuresThatDiffer) {
               HasSubstr("scatter_from along axis 1"));
 }
 
-TEST_F(Exchange, HasNoDerivativeByAnOperatorThatIsNotLinear) {
-  testing::asserts("SEM-127");
-  EXPECT_THAT(refusal<UnsupportedError>([](ReplicaContext& replica) {
-                reduce_scatter_vjp(replica, ReduceOp::kMax, std::vector{1.0}, Axis(0));
-              }),
-              HasSubstr("exchange_test.cpp:"));
-}
-
-TEST_F(Exchange, ReportsTheVerbsThatReplicasWaitIn) {
-  const auto text = refusal<MergeMismatchError>([](ReplicaContext& replica) {
-    replica.replica_id() == 1 ? replica.all_to_all(List(3)) : replica.all_gather(List(3));
-  });
-  EXPECT_THAT(text, HasSubstr("all_to_all"));
-  EXPECT_THAT(text, HasSubstr("all_gather"));
-}
-
-TEST_F(Exchange, SumsOfIntegersThatLeaveTheirTypeAreErrors) {
-  testing::asserts("SEM-157");
-  MirroredStrategy strict{backend_, {.report_overflow = true}};
-  EXPECT_THROW(strict.run([](ReplicaContext& replica) {
-    replica.reduce_scatter(ReduceOp::kSum, std::vector<std::int8_t>(3, 100), Axis(0));
-  }),
-               InvalidArgumentError);
-}
-
-}  // namespace
-}  // namespace belfry::exchange_test
 // Replica 2 sends to all three, whose cotangents are added in the order of ids: 1e16 - 1e16 + 3.
 TEST_F(Exchange, APermutationGoesBackAsASum) {
   testing::asserts("SEM-127");
@@ -413,3 +386,30 @@ TEST_F(Exchange, EachLeafMayHaveItsSizes) {
                                  std::pair(List{}, List{4, 5, 6})));
 }
 
+TEST_F(Exchange, HasNoDerivativeByAnOperatorThatIsNotLinear) {
+  testing::asserts("SEM-127");
+  EXPECT_THAT(refusal<UnsupportedError>([](ReplicaContext& replica) {
+                reduce_scatter_vjp(replica, ReduceOp::kMax, std::vector{1.0}, Axis(0));
+              }),
+              HasSubstr("exchange_test.cpp:"));
+}
+
+TEST_F(Exchange, ReportsTheVerbsThatReplicasWaitIn) {
+  const auto text = refusal<MergeMismatchError>([](ReplicaContext& replica) {
+    replica.replica_id() == 1 ? replica.all_to_all(List(3)) : replica.all_gather(List(3));
+  });
+  EXPECT_THAT(text, HasSubstr("all_to_all"));
+  EXPECT_THAT(text, HasSubstr("all_gather"));
+}
+
+TEST_F(Exchange, SumsOfIntegersThatLeaveTheirTypeAreErrors) {
+  testing::asserts("SEM-157");
+  MirroredStrategy strict{backend_, {.report_overflow = true}};
+  EXPECT_THROW(strict.run([](ReplicaContext& replica) {
+    replica.reduce_scatter(ReduceOp::kSum, std::vector<std::int8_t>(3, 100), Axis(0));
+  }),
+               InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace belfry::exchange_test
