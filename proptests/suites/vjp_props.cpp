@@ -198,6 +198,7 @@ TEST_F(Vjp, OfPermuteSumsTheCotangents) {
     }
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
+    strategy.run(meet_with_a_tensor);  // By the communicator.
     const auto value_or = [](const std::optional<Tensor<double>>& value, std::int64_t length) {
       return value ? *value : Tensor<double>::full({length}, 0);
     };
