@@ -5,6 +5,7 @@
 
 #include "belfry/backend/device.h"
 #include "belfry/backend/kernel.h"
+#include "nccl_op.h"
 #include "wide_parts.h"
 
 #include <algorithm>
@@ -124,23 +125,23 @@ void HybridClique::do_all_gather(const Collective& collective) {
   }
 }
 
-// A temporary of each leader has the sums of the group, then slices of the whole sum.
+// A temporary of each leader has the reductions of the group, then slices of the whole reduction.
 void HybridClique::do_reduce_scatter(const Collective& collective) {
-  const bool adds = collective.op == ReduceOp::kSum || collective.op == ReduceOp::kMean;
-  if (!adds) return reduce_received(collective);
-  const WideParts wide(collective);
   const DType dtype = collective.parts[0].input.dtype;
+  if (breaks_rules_of(collective.op, dtype)) return reduce_received(collective);
+  const ReduceOp partial = belfry::detail::partial_op(collective.op);
+  const WideParts wide(collective);
   NcclClique::require_addable(wide.dtype());
   Parts sums(wide.parts().begin(), wide.parts().end());
   for (const Group& group : groups_) {
     CollectivePart& leading = sums[static_cast<std::size_t>(group.members[0])];
     leading.output =
         wide.dtype() == dtype ? room_like(leading.input, *leading.stream, dtype) : leading.input;
-    group.clique->reduce_to_first(ReduceOp::kSum, parts_of(group, sums));
+    group.clique->reduce_to_first(partial, parts_of(group, sums));
   }
   Parts leading = leaders(sums);
   for (CollectivePart& sum : leading) sum.input = sum.output;
-  among_leaders_->sum_slices_for(collective, leading, leader_of_);
+  among_leaders_->reduce_slices_for(collective, leading, leader_of_);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const BufferView& sum = leading[i].output;
     BufferView rounded = sum;

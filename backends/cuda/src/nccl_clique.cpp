@@ -223,23 +223,24 @@ void NcclClique::do_all_gather(const Collective& collective) {
 
 // NCCL scatters slices of one size. Slices of several sizes are a reduction to each rank.
 void NcclClique::do_reduce_scatter(const Collective& collective) {
-  const bool adds = collective.op == ReduceOp::kSum || collective.op == ReduceOp::kMean;
-  if (!adds) return reduce_received(collective);
+  const DType dtype = collective.parts[0].output.dtype;
+  if (breaks_rules_of(collective.op, dtype)) return reduce_received(collective);
+  const ncclRedOp_t op = nccl_op_of(collective.op);
   const WideParts wide(collective);
   const ncclDataType_t type = required_type_of(wide.dtype());
   grouped("a reduce-scatter", shared().counters.reduce_scatter, wide.parts(),
           [&](int member, const CollectivePart& part, cudaStream_t stream) {
             if (collective.counts.empty()) {
               BELFRY_NCCL_TRY(ncclReduceScatter(address(part.input), address(part.output),
-                                                part.output.count, type, ncclSum,
-                                                communicators_[member], stream));
+                                                part.output.count, type, op, communicators_[member],
+                                                stream));
               return;
             }
             for (int root = 0; root < size(); ++root) {
               const BufferView slice = collective.slice(part.input, root);
               if (slice.count == 0) continue;
               void* output = first_rank() + member == root ? address(part.output) : nullptr;
-              BELFRY_NCCL_TRY(ncclReduce(address(slice), output, slice.count, type, ncclSum, root,
+              BELFRY_NCCL_TRY(ncclReduce(address(slice), output, slice.count, type, op, root,
                                          communicators_[member], stream));
             }
           });
@@ -249,21 +250,22 @@ void NcclClique::do_reduce_scatter(const Collective& collective) {
   }
 }
 
-void NcclClique::sum_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
-                                std::span<const int> owners) {
+void NcclClique::reduce_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
+                                   std::span<const int> owners) {
   const ncclDataType_t type = required_type_of(parts[0].input.dtype);
-  grouped("a reduce-scatter", shared().counters.reduce_scatter, parts,
-          [&](int member, const CollectivePart& part, cudaStream_t stream) {
-            for (int rank = 0; rank < larger.ranks; ++rank) {
-              const int owner = owners[static_cast<std::size_t>(rank)];
-              const BufferView slice = larger.slice(part.input, rank);
-              if (slice.count == 0) continue;
-              const bool is_owner = first_rank() + member == owner;
-              void* output = is_owner ? address(larger.slice(part.output, rank)) : nullptr;
-              BELFRY_NCCL_TRY(ncclReduce(address(slice), output, slice.count, type, ncclSum, owner,
-                                         communicators_[member], stream));
-            }
-          });
+  grouped(
+      "a reduce-scatter", shared().counters.reduce_scatter, parts,
+      [&](int member, const CollectivePart& part, cudaStream_t stream) {
+        for (int rank = 0; rank < larger.ranks; ++rank) {
+          const int owner = owners[static_cast<std::size_t>(rank)];
+          const BufferView slice = larger.slice(part.input, rank);
+          if (slice.count == 0) continue;
+          const bool is_owner = first_rank() + member == owner;
+          void* output = is_owner ? address(larger.slice(part.output, rank)) : nullptr;
+          BELFRY_NCCL_TRY(ncclReduce(address(slice), output, slice.count, type,
+                                     nccl_op_of(larger.op), owner, communicators_[member], stream));
+        }
+      });
 }
 
 // NCCL carries out all sends and receives of a group at once.

@@ -38,10 +38,10 @@ class NcclClique final : public Clique {
 
   /// Part of a collective of a larger clique, which has checked the parts and counts the call.
   void reduce_for(ReduceOp op, std::span<const CollectivePart> parts) { do_all_reduce(op, parts); }
-  /// Rank r of the larger clique has slice r of the inputs: the sum is written to slice r of the
-  /// output of the rank `owners[r]`. Inputs are as long as outputs.
-  void sum_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
-                      std::span<const int> owners);
+  /// Rank r of the larger clique has slice r of the inputs: the reduction is written to slice r of
+  /// the output of the rank `owners[r]`. Inputs are as long as outputs.
+  void reduce_slices_for(const Collective& larger, std::span<const CollectivePart> parts,
+                         std::span<const int> owners);
   void exchange_for(Collective exchange) {
     exchange.first = first_rank();
     do_exchange(exchange);

@@ -242,6 +242,20 @@ TEST(NcclClique, CountsExchangesAndReduceScatters) {
   EXPECT_EQ(found.exchange, (VerbCounts{.calls = 1, .bytes = 8}));
   EXPECT_EQ(found.reduce_scatter, (VerbCounts{.calls = 1, .bytes = 8}));
   EXPECT_EQ(found.nccl_collectives, groups + 2) << "a group each";
+
+  // 3 times 2, by NCCL. NCCL's own maximum drops NaN: ranks exchange slices, and kernels reduce.
+  clique->run({.kind = CollectiveKind::kReduceScatter,
+               .parts = sent.parts,
+               .op = ReduceOp::kProd,
+               .counts = counts});
+  EXPECT_EQ(sent.value(0), 6.0F);
+  EXPECT_EQ(machine.calls("ncclReduce"), 4U);
+  clique->run({.kind = CollectiveKind::kReduceScatter,
+               .parts = sent.parts,
+               .op = ReduceOp::kMax,
+               .counts = counts});
+  EXPECT_EQ(sent.value(0), 6.0F);
+  EXPECT_EQ(machine.calls("ncclReduce"), 4U);
   EXPECT_EQ(machine.reports(), std::vector<std::string>{});
 }
 

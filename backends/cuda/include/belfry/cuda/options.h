@@ -87,7 +87,8 @@ struct Options {
   int write_signal = 0;
   /// Whether a new communicator runs a small and a large collective at once. NCCL then makes its
   /// connections and buffers before the first step: the making takes longer, and memory runs out
-  /// there and not in a step.
+  /// there and not in a step. The connections of sends and receives, which are as many as
+  /// pairs of GPUs, are made by the first exchange of each pair.
   bool warm_up = true;
   /// Must be true if the environment has CUDA_LAUNCH_BLOCKING=1, which the library does not read: a
   /// launch then waits for its kernel, and one thread that launches a collective on several GPUs
