@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "backend/access_order.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor/axis.h"
-#include "collectives/order_after.h"
+#include "collectives/run_in_order.h"
 
-#include <algorithm>
-#include <memory>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
 
 namespace belfry::detail {
 namespace {
@@ -60,24 +58,14 @@ void StrategyReductions::gather_natively(ReplicaDevices& devices, std::span<cons
   std::vector<CollectivePart> collective;
   collective.reserve(parts.size());
   std::vector<std::size_t> counts;
-  std::vector<std::shared_ptr<StreamPoint>> ends;
   for (int replica = 0; replica < devices.size(); ++replica) {
-    Device& device = devices.device(replica);
     const auto place = static_cast<std::size_t>(replica);
-    order_after(device.communication_stream(), device.compute_stream(), device);
-    order_read(device.communication_stream(), parts[place].view());
-    collective.push_back(
-        {parts[place].view(), tables[place].view(), &device.communication_stream()});
+    collective.push_back({parts[place].view(), tables[place].view(),
+                          &devices.device(replica).communication_stream()});
     counts.push_back(parts[place].view().count);
-    ends.push_back(std::make_shared<StreamPoint>(device));
   }
-  devices.communicator()->run(
-      {.kind = CollectiveKind::kAllGather, .parts = collective, .counts = counts});
-  for (std::size_t place = 0; place < collective.size(); ++place) {
-    ends[place]->set(*collective[place].stream);
-    leave_write(collective[place].output, ends[place]);
-    leave_read(collective[place].input, ends[place]);
-  }
+  run_in_order(*devices.communicator(),
+               {.kind = CollectiveKind::kAllGather, .parts = collective, .counts = counts});
 }
 
 }  // namespace belfry::detail

@@ -151,6 +151,24 @@ AnyTensor join(const AnyTensor& flat, const Shape& shape, int axis,
   return pick_rows(flat, blocks.inner, rows, std::move(joined), site);
 }
 
+AnyTensor split(const AnyTensor& x, int axis, const std::vector<std::int64_t>& begins,
+                CallSite site) {
+  const Blocks blocks = blocks_of(x.shape(), axis);
+  const Shape flat{x.shape().count()};
+  if (blocks.outer <= 1 || flat.count() == 0) return x.reshaped(flat, site);
+  const std::int64_t extent = x.shape().extent(axis);
+  std::vector<std::int64_t> rows;
+  rows.reserve(static_cast<std::size_t>(blocks.outer * extent));
+  for (std::size_t part = 0; part + 1 < begins.size(); ++part) {
+    for (std::int64_t outer = 0; outer < blocks.outer; ++outer) {
+      for (std::int64_t i = begins[part]; i < begins[part + 1]; ++i) {
+        rows.push_back(outer * extent + i);
+      }
+    }
+  }
+  return pick_rows(x, blocks.inner, rows, flat, site);
+}
+
 AnyTensor launch_concatenate(const std::vector<AnyTensor>& parts, Axis axis, CallSite site) {
   const SiteScope scope(site);
   if (parts.empty()) {

@@ -24,6 +24,7 @@ struct Exchange {
   const Participants& present;  ///< The replicas that take part.
   const ExchangeArgs& args;
   CallSite site{};
+  bool on_devices = false;  ///< Tensors of other processes have no elements here (SEM-285).
 };
 
 /// What every replica asks for. Throws: StructureMismatchError (kStructure) if replicas differ.

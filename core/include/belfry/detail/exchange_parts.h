@@ -7,6 +7,7 @@
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/tensor_moves.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
 #include "belfry/shape.h"
@@ -30,9 +31,13 @@ struct AxisCuts {
 /// not add up to the extent; (kInvalidArgument) for a wrong number of sizes.
 std::vector<AxisCuts> cuts_of(const Exchange& exchange, const std::vector<LeafRef>& leaves);
 
-/// Part `part` of a tensor, on `place`, in storage of its own.
-AnyTensor part_on(const AnyTensor& whole, const AxisCuts& cuts, int part, Placement place,
-                  CallSite site);
+/// Parts of tensors, by leaf and position, each on the device of its replica and in storage of its
+/// own. Empty for host leaves and for positions of other processes.
+using PartsOfLeaves = std::vector<std::vector<AnyTensor>>;
+/// The parts of the tensors among `leaves` of replica `root`.
+PartsOfLeaves scattered_parts(const Exchange& exchange, int root,
+                              const std::vector<LeafRef>& leaves, const std::vector<AxisCuts>& cuts,
+                              const Participants& own);
 
 /// A reduction of which each replica gets a part.
 struct PartsReduction {
@@ -43,10 +48,11 @@ struct PartsReduction {
 /// Throws: InvalidArgumentError (kIntegerMean, kDType, kInvalidArgument, kSumOverflow), with
 /// `place` for the leaf.
 void require_reduction(const PartsReduction& reduction, LeafPlaces place);
-/// Part `part` of the reduction of a leaf: in `out`, or a tensor on `place`. Each element has the
-/// additions of all_reduce.
+/// Sets `out` to part `part` of the reduction of a host leaf. Each element has the additions of
+/// all_reduce.
 void reduce_part(const PartsReduction& reduction, std::size_t leaf, int part, void* out);
-AnyTensor reduce_part(const PartsReduction& reduction, std::size_t leaf, int part, Placement place);
+/// The parts of the reductions of tensors, with the same additions.
+PartsOfLeaves reduced_parts(const PartsReduction& reduction, const Participants& own);
 
 /// Whether all leaves of a nest have axes.
 template <class T>
@@ -102,10 +108,11 @@ PerReplica<T> reduce_scatter_values(const Exchange& exchange, const PerReplica<T
     return place_in_value(describe_leaves(value(0)), leaf);
   };
   require_reduction(reduction, place_of);
-  return for_each_own(exchange, own, [&](int position, Placement place) {
+  PartsOfLeaves tensors = reduced_parts(reduction, own);
+  return for_each_own(exchange, own, [&](int position, Placement) {
     return with_leaves(value(0), [&]<class Leaf>(const Leaf&, std::size_t index) {
       if constexpr (IsTensor<Leaf>::value) {
-        return Leaf(reduce_part(reduction, index, position, place));
+        return Leaf(std::move(tensors[index][static_cast<std::size_t>(position)]));
       } else {
         const std::int64_t* const begin = &cuts[index].begins[static_cast<std::size_t>(position)];
         Leaf part(static_cast<std::size_t>(begin[1] - begin[0]));
@@ -119,12 +126,15 @@ PerReplica<T> reduce_scatter_values(const Exchange& exchange, const PerReplica<T
 template <class T>
 PerReplica<T> scatter_along(const Exchange& exchange, const PerReplica<T>& all,
                             const Participants& own) {
-  const T& whole = all[root_of(exchange)];
-  const std::vector<AxisCuts> cuts = cuts_of(exchange, leaves_of(const_cast<T&>(whole)));
-  return for_each_own(exchange, own, [&](int position, Placement place) {
+  const int root = root_of(exchange);
+  const T& whole = all[root];
+  const std::vector<LeafRef> leaves = leaves_of(const_cast<T&>(whole));
+  const std::vector<AxisCuts> cuts = cuts_of(exchange, leaves);
+  PartsOfLeaves tensors = scattered_parts(exchange, root, leaves, cuts, own);
+  return for_each_own(exchange, own, [&](int position, Placement) {
     return with_leaves(whole, [&]<class Leaf>(const Leaf& leaf, std::size_t index) {
       if constexpr (IsTensor<Leaf>::value) {
-        return Leaf(part_on(leaf.any(), cuts[index], position, place, exchange.site));
+        return Leaf(std::move(tensors[index][static_cast<std::size_t>(position)]));
       } else {
         const std::int64_t* const begin = &cuts[index].begins[static_cast<std::size_t>(position)];
         return Leaf(leaf.begin() + begin[0], leaf.begin() + begin[1]);
@@ -144,12 +154,40 @@ PerReplica<std::optional<T>> gather_values(const Exchange& exchange, const PerRe
   }
   const GatherCall call{exchange.core, all.present(), Axis(exchange.args.axis),
                         exchange.site, exchange.verb, root};
+  if (exchange.on_devices) {
+    gather_components(call, parts, 0);  // The checks.
+    TensorMoves moves(exchange.core, true);
+    for (int i = 0; i < exchange.members.count(); ++i) {
+      moves.add_all(*parts[static_cast<std::size_t>(i)], exchange.members.id(i), {root});
+    }
+    moves.run(exchange.site);
+  }
   // Processes without the root find the same errors.
   ReplicaArray<T> joined = gather_components(call, parts, own.has(root) ? 1 : 0);
   return for_each_own(exchange, own, [&](int position, Placement) {
     const bool is_root = exchange.members.id(position) == root;
     return is_root ? std::optional<T>(std::move(joined[0])) : std::nullopt;
   });
+}
+
+/// all_gather_value over all processes.
+template <class T>
+Mirrored<T> all_gather_of_processes(StrategyCore& core, const PerReplica<T>& value, Axis axis,
+                                    CallSite site) {
+  if (core.members().is_alone()) [[likely]] {
+    return all_gather_value(core, value, axis, site);
+  }
+  bool on_devices = false;
+  PerReplica<T> all = gather_components_to_move(core, "all_gather", value, site, on_devices);
+  if (on_devices) {
+    gather_components(core, all, axis, 0, site);  // The checks.
+    TensorMoves moves(core, true);
+    std::vector<int> ids;
+    for (int i = 0; i < all.present().count(); ++i) ids.push_back(all.present().id(i));
+    for (const int from : ids) moves.add_all(all[from], from, ids);
+    moves.run(site);
+  }
+  return all_gather_value(core, all, axis, site);
 }
 
 }  // namespace belfry::detail

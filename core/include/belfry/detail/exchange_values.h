@@ -9,10 +9,12 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/refused.h"
+#include "belfry/detail/tensor_moves.h"
 #include "belfry/distributed_values.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,6 +33,13 @@ PerReplica<std::vector<T>> all_to_all_values(const Exchange& exchange,
     counts.push_back(all[members.id(i)].size());
   }
   require_parts(exchange, replicas, counts);
+  TensorMoves moves(exchange.core, exchange.on_devices);
+  for (const int from : replicas) {
+    for (int to = 0; to < members.count(); ++to) {
+      moves.add_all<T>(all[from][static_cast<std::size_t>(to)], from, {members.id(to)});
+    }
+  }
+  moves.run(exchange.site);
   return for_each_own(exchange, own, [&](int position, Placement place) {
     std::vector<T> received;
     received.reserve(static_cast<std::size_t>(members.count()));
@@ -45,7 +54,13 @@ PerReplica<std::vector<T>> all_to_all_values(const Exchange& exchange,
 template <class T>
 PerReplica<T> broadcast_values(const Exchange& exchange, const PerReplica<T>& all,
                                const Participants& own) {
-  const T& value = all[root_of(exchange)];
+  const int root = root_of(exchange);
+  const T& value = all[root];
+  std::vector<int> receivers;
+  for (int i = 0; i < exchange.members.count(); ++i) receivers.push_back(exchange.members.id(i));
+  TensorMoves moves(exchange.core, exchange.on_devices);
+  moves.add_all(value, root, receivers);
+  moves.run(exchange.site);
   std::vector<Placement> targets;
   targets.reserve(static_cast<std::size_t>(own.count()));
   for (int i = 0; i < own.count(); ++i) targets.push_back(exchange.core.placement(own.id(i)));
@@ -56,6 +71,14 @@ template <class T>
 PerReplica<std::optional<T>> permute_values(const Exchange& exchange, const PerReplica<T>& all,
                                             const Participants& own) {
   const std::vector<int> senders = senders_of(exchange);
+  std::map<int, std::vector<int>> receivers;  // Of each sender.
+  for (int to = 0; to < exchange.members.count(); ++to) {
+    const int sender = senders[static_cast<std::size_t>(to)];
+    if (sender >= 0) receivers[exchange.members.id(sender)].push_back(exchange.members.id(to));
+  }
+  TensorMoves moves(exchange.core, exchange.on_devices);
+  for (const auto& [sender, to] : receivers) moves.add_all(all[sender], sender, to);
+  moves.run(exchange.site);
   return for_each_own(exchange, own, [&](int position, Placement place) {
     const int sender = senders[static_cast<std::size_t>(position)];
     std::optional<T> received;
@@ -70,6 +93,11 @@ PerReplica<T> scatter_parts(const Exchange& exchange, const PerReplica<std::vect
   const int root = root_of(exchange);
   const std::vector<T>& parts = all[root];
   require_parts(exchange, {root}, {parts.size()});
+  TensorMoves moves(exchange.core, exchange.on_devices);
+  for (int to = 0; to < exchange.members.count(); ++to) {
+    moves.add_all<T>(parts[static_cast<std::size_t>(to)], root, {exchange.members.id(to)});
+  }
+  moves.run(exchange.site);
   return for_each_own(exchange, own, [&](int position, Placement place) {
     return placed_on<T>(parts[static_cast<std::size_t>(position)], place);
   });
@@ -86,15 +114,15 @@ auto ExchangeVerbs<Self>::exchange(MergePlace place, T value, ExchangeArgs args,
     const char* const verb = to_string(Kind);
     const auto of_all = [&](const PerReplica<ExchangeArgs>& all_asked) {
       const ExchangeMembers members(group, all_asked.present());
-      const Exchange exchange{
+      Exchange exchange{
           verb, core, members, all_asked.present(), agreed_args(verb, all_asked, site), site};
       if (core.members().is_alone()) [[likely]] {
         return values_of(exchange, values, values.present());
       }
       // Messages have the values that are read.
       const PerReplica<T> sent = components_of(values, sources_of(exchange, Kind));
-      return values_of(exchange, gather_components_of_processes(core, verb, sent, site),
-                       values.present());
+      PerReplica<T> moved = gather_components_to_move(core, verb, sent, site, exchange.on_devices);
+      return values_of(exchange, moved, values.present());
     };
     return of_all_processes(core, verb, asked, site, of_all);
   };

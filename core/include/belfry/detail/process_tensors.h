@@ -48,15 +48,10 @@ DType next_dtype(ByteReader& in);
 /// Throws: InternalError for elements of a message that stand for no bool.
 void require_elements(DType dtype, std::span<const std::byte> elements);
 
-/// The tensors of a value, none if a replica of this process has no component: a communicator takes
-/// a part of every replica.
+/// The tensors of a value.
 template <class T>
-std::vector<const AnyTensor*> tensors_to_join(const StrategyCore& core,
-                                              const PerReplica<T>& value) {
+std::vector<const AnyTensor*> tensors_of(const PerReplica<T>& value) {
   std::vector<const AnyTensor*> tensors;
-  for (int i = 0; i < core.own().count(); ++i) {
-    if (!value.has(core.own().id(i))) return {};
-  }
   for (const T& component : value) {
     for_each_leaf(component, [&](const auto& leaf) {
       if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
@@ -66,6 +61,16 @@ std::vector<const AnyTensor*> tensors_to_join(const StrategyCore& core,
   }
   return tensors;
 }
+/// The same for a reduction; none if a replica of this process has no component: a communicator
+/// takes a part of every replica.
+template <class T>
+std::vector<const AnyTensor*> tensors_to_join(const StrategyCore& core,
+                                              const PerReplica<T>& value) {
+  for (int i = 0; i < core.own().count(); ++i) {
+    if (!value.has(core.own().id(i))) return {};
+  }
+  return tensors_of(value);
+}
 
 /// The values of all processes in an exchange.
 struct SentValues {
@@ -73,6 +78,7 @@ struct SentValues {
   std::vector<ByteReader> messages;  ///< At the begin of each value, in `bytes`.
   /// The result of the fold, in place of messages; null without a result.
   std::shared_ptr<const Bytes> folded{};
+  bool on_devices = false;  ///< The elements of tensors stay on the devices.
 };
 
 /// Whether the hosts of the processes reduce these tensors in their memory, as far as this process
@@ -96,5 +102,10 @@ SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite sit
                               const std::vector<const AnyTensor*>& tensors,
                               FunctionRef<void(ByteWriter&, Elements)> write,
                               const ProcessGroup::Fold* fold = nullptr);
+/// The same for values that move to other replicas: the order of additions and the element types of
+/// a communicator do not matter, and a replica may have no component (SEM-285).
+SentValues exchange_to_move(StrategyCore& core, const char* what, CallSite site,
+                            const std::vector<const AnyTensor*>& tensors,
+                            FunctionRef<void(ByteWriter&, Elements)> write);
 
 }  // namespace belfry::detail

@@ -108,10 +108,7 @@ T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) const
       detail::of_all_processes(core, "all_gather", axes, site, [&](const PerReplica<int>& all) {
         detail::require_same_axis(all, site);
       });
-      return detail::of_all_processes(
-          core, "all_gather", values, site, [&](const PerReplica<T>& all) {
-            return detail::all_gather_value(core, all, Axis(*axes.begin()), site);
-          });
+      return detail::all_gather_of_processes(core, values, Axis(*axes.begin()), site);
     };
     return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
                                                    axis.value);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/collective.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/backend/process_parts.h"
 #include "belfry/call_site.h"
@@ -111,6 +112,19 @@ class StrategyReductions {
   /// Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed
   /// tensor.
   std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts, const Participants& present);
+  /// The communicator that reduces tensors of this type over `present`, and whose reduce-scatter
+  /// has the same elements (SEM-261): of the devices of this process, or of all processes. Null: an
+  /// algorithm or another order reduces the tensors. Order, Throws: as
+  /// ReplicaDevices::communicator.
+  Communicator* native_communicator(DType dtype, const Participants& present, bool is_of_processes);
+  /// The reduction over the slices for each rank of this process, as a vector on its device.
+  /// `slices[i]` has, on the device of the i-th rank of this process, the slices for all ranks, one
+  /// after another, of `counts` elements. Order: as all_reduce. Throws: DeviceError.
+  static std::vector<AnyTensor> reduce_scatter(Communicator& communicator, ReduceOp op,
+                                               std::span<const AnyTensor> slices,
+                                               std::span<const std::size_t> counts);
+  /// An exchange by the communicator of the processes. Order: as all_reduce. Throws: DeviceError.
+  void exchange(std::span<const Transfer> transfers);
   /// Replaces the leaves of `parts.front()` by the reduction over all parts, in the order of
   /// `parts`, whatever the strategy's order. Any number of parts; all structures are equal. Tensors
   /// are on the first device and are reduced on its compute stream.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/collective.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
 #include "belfry/planned_all_reduce.h"
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,28 @@ struct Traffic {
   std::map<std::pair<int, int>, LinkTraffic> links{};
   /// Operands of kernels on a device other than the device that runs the kernel.
   std::size_t remote_operands = 0;
+  /// Calls of a communicator.
+  std::map<CollectiveKind, std::size_t> collectives{};
+};
+
+/// A communicator whose calls are counted.
+class CountingCommunicator final : public Communicator {
+ public:
+  CountingCommunicator(std::unique_ptr<Communicator> inner, Traffic& traffic)
+      : inner_(std::move(inner)), traffic_(traffic) {}
+
+  int size() const override { return inner_->size(); }
+  std::span<const int> local_ranks() const override { return inner_->local_ranks(); }
+  ReductionOrder order() const override { return inner_->order(); }
+  void run(const Collective& collective) override {
+    traffic_.collectives[collective.kind] += 1;
+    inner_->run(collective);
+  }
+  void check_health() override { inner_->check_health(); }
+
+ private:
+  std::unique_ptr<Communicator> inner_;
+  Traffic& traffic_;
 };
 
 class CountingStream final : public Stream {
@@ -82,10 +106,11 @@ class CountingDevice final : public Device {
   CountingStream communication_;
 };
 
-/// Without a communicator: all reductions are made of copies and kernels.
+/// Without a communicator all reductions are made of copies and kernels.
 class CountingLinks final : public Backend {
  public:
-  explicit CountingLinks(int devices) : inner_(devices) {
+  explicit CountingLinks(int devices, bool has_communicator = false)
+      : inner_(devices), has_communicator_(has_communicator) {
     for (int index = 0; index < devices; ++index) {
       devices_.push_back(std::make_unique<CountingDevice>(inner_.device(index), traffic_));
     }
@@ -95,8 +120,9 @@ class CountingLinks final : public Backend {
   int device_count() const override { return inner_.device_count(); }
   DeviceSpec device_spec(int index) const override { return inner_.device_spec(index); }
   Device& device(int index) override { return *devices_.at(static_cast<std::size_t>(index)); }
-  std::unique_ptr<Communicator> communicator(std::span<const int>) override {
-    throw UnsupportedError(ErrorCode::kUnsupported, "no communicator");
+  std::unique_ptr<Communicator> communicator(std::span<const int> devices) override {
+    if (!has_communicator_) throw UnsupportedError(ErrorCode::kUnsupported, "no communicator");
+    return std::make_unique<CountingCommunicator>(inner_.communicator(devices), traffic_);
   }
   Executor& executor() override { return inner_.executor(); }
 
@@ -104,6 +130,7 @@ class CountingLinks final : public Backend {
 
  private:
   HostBackend inner_;
+  bool has_communicator_;
   Traffic traffic_;
   std::vector<std::unique_ptr<CountingDevice>> devices_;
 };

@@ -48,16 +48,20 @@ std::string transport_by_host(StrategyCore& core, const std::vector<const AnyTen
   return is_long && core.reductions().may_exchange_parts() ? kParts : kHeld;
 }
 
+// Taps read elements. In a merge of some replicas, some ranks of the communicator are missing.
+bool may_stay(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
+  const bool is_of_all = &core.members() == &core.all_members();
+  if (!is_of_all || step_tap != nullptr || core.members().has_listeners()) return false;
+  return std::ranges::all_of(tensors, [&](const AnyTensor* tensor) {
+    return tensor->empty() || tensor->placement().backend == &core.backend();
+  });
+}
+
 // The transport between the devices of processes, as far as this process knows; empty if the
-// elements of the tensors have to be sent. Taps and the check of sums of integers read elements.
+// elements of the tensors have to be sent. The check of sums of integers reads elements.
 std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
-  const bool may_stay = !core.reports_overflow() && step_tap == nullptr && !tensors.empty() &&
-                        !core.members().has_listeners();
-  if (!may_stay) return {};
-  const auto is_here = [&](const AnyTensor* tensor) {
-    return !tensor->empty() && tensor->placement().backend == &core.backend();
-  };
-  if (!std::ranges::all_of(tensors, is_here)) return {};
+  if (core.reports_overflow() || tensors.empty() || !may_stay(core, tensors)) return {};
+  if (std::ranges::any_of(tensors, &AnyTensor::empty)) return {};
   const ProcessLinks* const links = process_links(core);
   if (links == nullptr) return transport_by_host(core, tensors);
   const bool fit =
@@ -160,21 +164,33 @@ bool hosts_reduce(StrategyCore& core, const std::vector<const AnyTensor*>& tenso
   return transport_of(core, tensors) == kHeld;
 }
 
+namespace {
+
+// A call of a verb in this process.
+struct VerbCall {
+  StrategyCore& core;
+  const char* what;
+  CallSite site;
+  Write write;
+  const ProcessGroup::Fold* fold = nullptr;
+};
+
+// Values that were sent with a round, from byte `begin` on.
+struct RoundValues {
+  std::optional<FoldedBytes> sent{};
+  std::size_t begin = 0;
+};
+
 // All processes see the same transports, and draw the same conclusion. If the processes differ, or
 // if the devices cannot be joined, elements are missing: a second exchange has all elements.
-SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
-                              const std::vector<const AnyTensor*>& tensors, Write write,
-                              const ProcessGroup::Fold* fold) {
-  GroupMembers& processes = group_members(core);
-  std::string transport = transport_of(core, tensors);
-  // Only verbs with a fold send values with a round.
-  std::optional<FoldedBytes> sent;
-  if (fold != nullptr) sent = processes.take_values_of_round();
-  std::size_t begin = sent ? processes.values_at() : 0;
+SentValues exchange_by(std::string transport, const VerbCall& call, RoundValues values = {}) {
+  GroupMembers& processes = group_members(call.core);
+  auto& [sent, begin] = values;
   for (;;) {
     if (!sent) {
-      const auto message = [&](ByteWriter& out) { write_message(out, transport, write); };
-      sent = processes.exchange_to_fold(what, site, message, step_tap == nullptr ? fold : nullptr);
+      const auto message = [&](ByteWriter& out) { write_message(out, transport, call.write); };
+      sent = processes.exchange_to_fold(call.what, call.site, message,
+                                        step_tap == nullptr ? call.fold : nullptr);
     }
     SentValues all;
     all.bytes = std::move(sent->all);
@@ -191,11 +207,34 @@ SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite sit
       all_sent = all_sent && other.empty();
       all_equal = all_equal && other == first;
     }
-    if (all_sent || (all_equal && join_by(core, first, site))) return all;
+    all.on_devices = !all_sent;
+    if (all_sent || (all_equal && join_by(call.core, first, call.site))) return all;
     transport.clear();
-    sent.reset();
-    begin = 0;
+    values = {};
   }
+}
+
+}  // namespace
+
+SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
+                              const std::vector<const AnyTensor*>& tensors, Write write,
+                              const ProcessGroup::Fold* fold) {
+  // Only verbs with a fold send values with a round.
+  RoundValues values;
+  if (fold != nullptr) {
+    GroupMembers& processes = group_members(core);
+    values.sent = processes.take_values_of_round();
+    if (values.sent) values.begin = processes.values_at();
+  }
+  return exchange_by(transport_of(core, tensors), {core, what, site, write, fold},
+                     std::move(values));
+}
+
+SentValues exchange_to_move(StrategyCore& core, const char* what, CallSite site,
+                            const std::vector<const AnyTensor*>& tensors, Write write) {
+  const ProcessLinks* const links = may_stay(core, tensors) ? process_links(core) : nullptr;
+  const std::string transport = links == nullptr ? std::string() : std::string(links->transport());
+  return exchange_by(transport, {core, what, site, write});
 }
 
 }  // namespace belfry::detail

@@ -11,11 +11,15 @@
 #include "belfry/backend/host_kernels.h"
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor/axis.h"
+#include "belfry/detail/tensor_moves.h"
 #include "kernels/reduce_call.h"
 #include "run/verbs/sum_overflow.h"
+#include "values/elsewhere.h"
 
 #include <algorithm>
 #include <exception>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -55,6 +59,11 @@ PartOfShape part_of_shape(const Shape& shape, const AxisCuts& cuts, int part) {
           cuts.begins[at + 1]};
 }
 
+Shape part_shape(const Shape& shape, const AxisCuts& cuts, int part) {
+  const auto at = static_cast<std::size_t>(part);
+  return with_extent(shape, cuts.axis, cuts.begins[at + 1] - cuts.begins[at]);
+}
+
 // In ring order the place of an element in the whole decides where its additions begin. The
 // elements of a chunk of the whole lie together in the part, too.
 std::vector<Piece> pieces_of(const PartOfShape& part, ReductionOrder order, std::size_t inputs) {
@@ -88,6 +97,116 @@ ReductionOrder order_of(const PartsReduction& reduction, std::size_t leaf) {
                                                        reduction.exchange.present);
 }
 
+// A tensor of replica `from` that is cut into parts.
+struct CutTensor {
+  const AnyTensor& whole;
+  int from;
+  const AxisCuts& cuts;
+  std::size_t leaf;
+  std::map<int, AnyTensor> arrived{};  // From other processes, by position.
+
+  AnyTensor part(int position, CallSite site) const {
+    const auto found = arrived.find(position);
+    if (found != arrived.end()) return found->second;
+    const auto at = static_cast<std::size_t>(position);
+    return launch_slice(whole, cuts.axis, cuts.begins[at], cuts.begins[at + 1], site);
+  }
+};
+
+// Moves parts to the replicas of other processes.
+void bring_parts(const Exchange& exchange, std::vector<CutTensor>& tensors) {
+  if (!exchange.on_devices) return;
+  const Participants& own = exchange.core.own();
+  TensorMoves moves(exchange.core, true);
+  for (CutTensor& tensor : tensors) {
+    for (int position = 0; position < exchange.members.count(); ++position) {
+      const int to = exchange.members.id(position);
+      if (own.has(tensor.from) == own.has(to)) continue;
+      if (own.has(tensor.from)) {
+        moves.add(tensor.part(position, exchange.site), tensor.from, {to});
+        continue;
+      }
+      const Shape shape = part_shape(tensor.whole.shape(), tensor.cuts, position);
+      const Placement place = exchange.core.placement(to);
+      tensor.arrived.emplace(
+          position, moves.add(elsewhere(tensor.whole.dtype(), shape, place), tensor.from, {to}));
+    }
+  }
+  moves.run(exchange.site);
+}
+
+PartsOfLeaves no_parts(const Exchange& exchange, std::size_t leaves) {
+  return PartsOfLeaves(leaves,
+                       std::vector<AnyTensor>(static_cast<std::size_t>(exchange.members.count())));
+}
+
+// The communicator whose reduce-scatter has the additions of all_reduce for a leaf; null: none. In
+// ring order, the place of an element in the whole matters, and slices have other places.
+Communicator* native_communicator(const PartsReduction& reduction, std::size_t leaf) {
+  const AnyTensor& like = *reduction.inputs.front()[leaf].tensor;
+  Communicator* const found = reduction.exchange.core.reductions().native_communicator(
+      like.dtype(), reduction.exchange.present, reduction.exchange.on_devices);
+  const bool is_ring = found != nullptr && found->order() == ReductionOrder::kRing;
+  const bool lies_together = extents_product(like.shape(), 0, reduction.cuts[leaf].axis) <= 1;
+  return is_ring && !lies_together ? nullptr : found;
+}
+
+void reduce_natively(const PartsReduction& reduction, std::size_t leaf, Communicator& communicator,
+                     const Participants& own, std::vector<AnyTensor>& parts) {
+  const Exchange& exchange = reduction.exchange;
+  const AxisCuts& cuts = reduction.cuts[leaf];
+  const Shape& shape = reduction.inputs.front()[leaf].tensor->shape();
+  std::vector<std::size_t> counts;
+  for (int position = 0; position < exchange.members.count(); ++position) {
+    counts.push_back(part_of_shape(shape, cuts, position).count());
+  }
+  std::vector<AnyTensor> slices;
+  std::vector<std::size_t> positions;
+  for (int i = 0; i < own.count(); ++i) {
+    positions.push_back(static_cast<std::size_t>(exchange.members.position_of(own.id(i))));
+    const AnyTensor whole = reduction.inputs[positions.back()][leaf].tensor->copy_to(
+        exchange.core.placement(own.id(i)));
+    slices.push_back(split(whole, cuts.axis, cuts.begins, exchange.site));
+  }
+  std::vector<AnyTensor> reduced =
+      StrategyReductions::reduce_scatter(communicator, op_of(reduction), slices, counts);
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    parts[positions[i]] =
+        reduced[i].reshaped(part_shape(shape, cuts, static_cast<int>(positions[i])), exchange.site);
+  }
+}
+
+// The reduction of a part of the tensors of all positions, on the device of the part's replica.
+AnyTensor reduce_part(const PartsReduction& reduction, std::span<const CutTensor> tensors,
+                      int position) {
+  const Exchange& exchange = reduction.exchange;
+  const std::size_t leaf = tensors.front().leaf;
+  const Placement place = exchange.core.placement(exchange.members.id(position));
+  const PartOfShape own =
+      part_of_shape(tensors.front().whole.shape(), tensors.front().cuts, position);
+  std::vector<AnyTensor> here;
+  for (const CutTensor& tensor : tensors) {
+    here.push_back(tensor.part(position, exchange.site).copy_to(place));
+  }
+  AnyTensor result = AnyTensor::allocate(here.front().dtype(), here.front().shape(), place);
+  const ReductionOrder order = order_of(reduction, leaf);
+  for (const Piece& piece : pieces_of(own, order, here.size())) {
+    Kernel kernel;
+    kernel.kind = KernelKind::kReduceReplicas;
+    kernel.parameters.reduce = op_of(reduction);
+    kernel.parameters.order = order_in_piece(order);
+    const auto view_in_piece = [&](const AnyTensor& tensor) {
+      return part_of(tensor.view(), piece.begin, piece.end - piece.begin);
+    };
+    for (std::size_t step = 0; step < here.size(); ++step) {
+      kernel.inputs.push_back(view_in_piece(here[input_at(piece, step, here.size())]));
+    }
+    kernel.outputs = {view_in_piece(result)};
+    launch_in_order(device_of(place).compute_stream(), std::move(kernel));
+  }
+  return result;
+}
+
 void require_sums_fit(const PartsReduction& reduction, LeafPlaces place) {
   const auto found = find_sum_overflow(op_of(reduction), reduction.inputs);
   if (!found) return;
@@ -100,16 +219,6 @@ void require_sums_fit(const PartsReduction& reduction, LeafPlaces place) {
 }
 
 }  // namespace
-
-AnyTensor part_on(const AnyTensor& whole, const AxisCuts& cuts, int part, Placement place,
-                  CallSite site) {
-  const std::int64_t* const begin = &cuts.begins[static_cast<std::size_t>(part)];
-  const AnyTensor slice = launch_slice(whole, cuts.axis, begin[0], begin[1], site);
-  if (slice.placement() != place) return slice.copy_to(place, site);
-  // A view would keep the whole in memory.
-  const SiteScope scope(site);
-  return slice.view().buffer == whole.view().buffer ? own_copy(slice) : slice;
-}
 
 void require_reduction(const PartsReduction& reduction, LeafPlaces place) {
   const std::vector<LeafRef>& leaves = reduction.inputs.front();
@@ -153,36 +262,57 @@ void reduce_part(const PartsReduction& reduction, std::size_t leaf, int part, vo
   }
 }
 
-AnyTensor reduce_part(const PartsReduction& reduction, std::size_t leaf, int part,
-                      Placement place) {
+PartsOfLeaves reduced_parts(const PartsReduction& reduction, const Participants& own) {
   const SiteScope scope(reduction.exchange.site);
-  const std::vector<std::vector<LeafRef>>& inputs = reduction.inputs;
-  const AxisCuts& cuts = reduction.cuts[leaf];
-  const Shape& shape = inputs.front()[leaf].tensor->shape();
-  const PartOfShape own = part_of_shape(shape, cuts, part);
-  std::vector<AnyTensor> here;
-  for (const std::vector<LeafRef>& leaves : inputs) {
-    const AnyTensor slice =
-        launch_slice(*leaves[leaf].tensor, cuts.axis, own.begin, own.end, reduction.exchange.site);
-    here.push_back(slice.copy_to(place));
-  }
-  AnyTensor result = AnyTensor::allocate(here.front().dtype(), here.front().shape(), place);
-  const ReductionOrder order = order_of(reduction, leaf);
-  for (const Piece& piece : pieces_of(own, order, inputs.size())) {
-    Kernel kernel;
-    kernel.kind = KernelKind::kReduceReplicas;
-    kernel.parameters.reduce = op_of(reduction);
-    kernel.parameters.order = order_in_piece(order);
-    const auto view_in_piece = [&](const AnyTensor& tensor) {
-      return part_of(tensor.view(), piece.begin, piece.end - piece.begin);
-    };
-    for (std::size_t step = 0; step < here.size(); ++step) {
-      kernel.inputs.push_back(view_in_piece(here[input_at(piece, step, here.size())]));
+  const std::vector<LeafRef>& leaves = reduction.inputs.front();
+  PartsOfLeaves parts = no_parts(reduction.exchange, leaves.size());
+  std::vector<CutTensor> cut;
+  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+    if (leaves[leaf].tensor == nullptr) continue;
+    if (Communicator* const native = native_communicator(reduction, leaf)) {
+      reduce_natively(reduction, leaf, *native, own, parts[leaf]);
+      continue;
     }
-    kernel.outputs = {view_in_piece(result)};
-    launch_in_order(device_of(place).compute_stream(), std::move(kernel));
+    for (std::size_t i = 0; i < reduction.inputs.size(); ++i) {
+      const int from = reduction.exchange.members.id(static_cast<int>(i));
+      cut.push_back({*reduction.inputs[i][leaf].tensor, from, reduction.cuts[leaf], leaf});
+    }
   }
-  return result;
+  bring_parts(reduction.exchange, cut);
+  for (std::span<const CutTensor> rest = cut; !rest.empty();) {
+    const auto tensors = rest.first(reduction.inputs.size());
+    rest = rest.subspan(tensors.size());
+    for (int i = 0; i < own.count(); ++i) {
+      const int position = reduction.exchange.members.position_of(own.id(i));
+      parts[tensors[0].leaf][static_cast<std::size_t>(position)] =
+          reduce_part(reduction, tensors, position);
+    }
+  }
+  return parts;
+}
+
+PartsOfLeaves scattered_parts(const Exchange& exchange, int root,
+                              const std::vector<LeafRef>& leaves, const std::vector<AxisCuts>& cuts,
+                              const Participants& own) {
+  const SiteScope scope(exchange.site);
+  PartsOfLeaves parts = no_parts(exchange, leaves.size());
+  std::vector<CutTensor> cut;
+  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+    if (leaves[leaf].tensor != nullptr)
+      cut.push_back({*leaves[leaf].tensor, root, cuts[leaf], leaf});
+  }
+  bring_parts(exchange, cut);
+  for (const CutTensor& tensor : cut) {
+    for (int i = 0; i < own.count(); ++i) {
+      const int position = exchange.members.position_of(own.id(i));
+      const AnyTensor slice = tensor.part(position, exchange.site);
+      AnyTensor& part = parts[tensor.leaf][static_cast<std::size_t>(position)];
+      part = slice.copy_to(exchange.core.placement(own.id(i)));
+      // A view would keep the whole in memory.
+      if (part.view().buffer == tensor.whole.view().buffer) part = own_copy(part);
+    }
+  }
+  return parts;
 }
 
 }  // namespace belfry::detail

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Exchanges between replicas: examples, names, and refusals.
+#include "belfry/backend/collective.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/group_context.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/replica_groups.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
@@ -17,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -202,6 +205,53 @@ Bytes bytes_of(const F& exchange) {
   for (const auto& [link, traffic] : backend.traffic().links) bytes[link] = traffic.bytes;
   EXPECT_EQ(backend.traffic().remote_operands, 0U);
   return bytes;
+}
+
+// A cotangent of 12 rows: each replica gets its 4 rows of each other, and no device adds all 12.
+TEST(ExchangedBytes, AGatherGoesBackAsPartsOfASum) {
+  testing::asserts("SEM-127");
+  Bytes all;
+  for (int from = 0; from < 3; ++from) {
+    for (int to = 0; to < 3; ++to) {
+      if (from != to) all[{from, to}] = 32;
+    }
+  }
+  EXPECT_EQ(bytes_of([](ReplicaContext& replica, const Tensor<float>& rows) {
+              const auto cotangent = Tensor<float>::full({12, 2}, 1);
+              EXPECT_THAT(all_gather_vjp(replica, rows, cotangent).to_host(), Each(3));
+            }),
+            all);
+}
+
+// The communicator has replica order. Rows 0, 1, 2 and 3, 4, 5 of all; replica 0 gets none.
+TEST(NativeReduceScatter, IsOneCallOfTheCommunicatorForALeaf) {
+  testing::asserts("SEM-261");
+  using Rows = std::vector<std::vector<float>>;
+  const auto calls = [](const StrategyOptions& options, Axis axis, const Rows& expected) {
+    testing::CountingLinks backend(3, true);
+    MirroredStrategy strategy(backend, options);
+    strategy.run([&](ReplicaContext& replica) {
+      const auto rows = Tensor<float>::from({2, 3}, {0, 1, 2, 3, 4, 5});
+      const auto sizes =
+          axis.value == 0 ? std::vector<std::int64_t>{0, 1, 1} : std::vector<std::int64_t>{0, 1, 2};
+      const auto part = replica.reduce_scatter(ReduceOp::kSum, rows, axis, sizes);
+      EXPECT_EQ(part.to_host(), expected[static_cast<std::size_t>(replica.replica_id())]);
+      EXPECT_EQ(part.shape().extent(axis.value),
+                sizes[static_cast<std::size_t>(replica.replica_id())]);
+    });
+    return std::pair(backend.traffic().collectives, backend.traffic().links.empty());
+  };
+  const std::map<CollectiveKind, std::size_t> one{{CollectiveKind::kReduceScatter, 1}};
+  const Rows by_row{{}, {0, 3, 6}, {9, 12, 15}};
+  const Rows by_column{{}, {0, 9}, {3, 6, 12, 15}};
+  EXPECT_EQ(calls({}, Axis(0), by_row), std::pair(one, true));
+  EXPECT_EQ(calls({}, Axis(1), by_column), std::pair(one, true));
+  const StrategyOptions named{.order = ReductionOrder::kReplicaOrder};
+  EXPECT_EQ(calls(named, Axis(1), by_column), std::pair(one, true));
+  const StrategyOptions other{.order = ReductionOrder::kTree};
+  EXPECT_EQ(calls(other, Axis(1), by_column), std::pair(decltype(one)(), false));
+  const StrategyOptions ring{.cross_device_ops = std::make_shared<RingAllReduce>()};
+  EXPECT_EQ(calls(ring, Axis(0), by_row), std::pair(decltype(one)(), false));
 }
 
 // A row has 8 bytes, and a column 16.

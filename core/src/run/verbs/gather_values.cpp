@@ -6,6 +6,7 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/error.h"
+#include "values/elsewhere.h"
 
 #include <algorithm>
 #include <string>
@@ -17,7 +18,7 @@ namespace {
 std::vector<Shape> shapes_of(const std::vector<AnyTensor>& parts) {
   std::vector<Shape> shapes;
   for (const AnyTensor& part : parts) {
-    if (part.empty()) {
+    if (part.empty() && !is_elsewhere(part)) {
       throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                  "a default-constructed tensor cannot be gathered",
                                  "make it with Tensor::from, full or zeros", submitting_site());

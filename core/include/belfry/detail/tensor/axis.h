@@ -32,6 +32,10 @@ Shape without_axis(const Shape& shape, int axis);
 /// tensors' extents along `axis`; `shape` is the shape of any of the tensors.
 AnyTensor join(const AnyTensor& flat, const Shape& shape, int axis,
                const std::vector<std::int64_t>& extents, CallSite site);
+/// The inverse of join: the parts between `begins` along `axis`, one after another in a vector.
+/// Along the first axis longer than 1 the vector shares storage with `x`.
+AnyTensor split(const AnyTensor& x, int axis, const std::vector<std::int64_t>& begins,
+                CallSite site);
 /// The elements of part after part, as a vector. All parts must be on the device of the first.
 AnyTensor flatten_all(const std::vector<AnyTensor>& parts);
 

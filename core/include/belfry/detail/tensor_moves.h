@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/collective.h"
+#include "belfry/call_site.h"
+#include "belfry/detail/mirror.h"
+#include "belfry/detail/process_values.h"
+#include "belfry/detail/strategy_core.h"
+#include "belfry/distributed_values.h"
+#include "belfry/nest.h"
+#include "belfry/tensor.h"
+
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+namespace belfry::detail {
+
+/// gather_components_of_processes for values that move. Tensors of other processes have no elements
+/// here, and `on_devices` is true, if the devices of all processes can be joined (SEM-285).
+template <class T>
+PerReplica<T> gather_components_to_move(StrategyCore& core, const char* what,
+                                        const PerReplica<T>& value, CallSite site,
+                                        bool& on_devices) {
+  if constexpr (!is_sent<T>() || !lives_on_devices<T>()) {
+    return gather_components_of_processes(core, what, value, site);
+  } else {
+    std::optional<T> like;
+    const auto write = [&](ByteWriter& out, Elements elements) {
+      if (!like) like.emplace(like_components(value, what, site));
+      for (const int replica : send_present(out, core, value.present())) {
+        send_value(out, value[replica], elements);
+      }
+    };
+    SentValues sent = exchange_to_move(core, what, site, tensors_of(value), write);
+    on_devices = sent.on_devices;
+    return received_components(core, what, value, *like, sent, site);
+  }
+}
+
+/// Tensors on their way between the devices of processes. All processes add the same tensors in the
+/// same order.
+class TensorMoves {
+ public:
+  /// Nothing moves unless `on_devices`.
+  TensorMoves(StrategyCore& core, bool on_devices) : core_(core), on_devices_(on_devices) {}
+
+  /// A tensor of replica `from` goes to `receivers`: once to each other process that has some of
+  /// them, to the first. Returns there the tensor on the device of the first, whose elements come
+  /// with `run`; in all other processes the argument.
+  AnyTensor add(const AnyTensor& tensor, int from, const std::vector<int>& receivers);
+  /// The same for the tensors of a value, which are replaced.
+  template <class T>
+  void add_all(const T& value, int from, const std::vector<int>& receivers) {
+    if constexpr (lives_on_devices<T>()) {
+      if (!on_devices_) return;
+      // A value of several processes is a copy for its exchange.
+      for_each_leaf(const_cast<T&>(value), [&](auto& leaf) {
+        using Leaf = std::remove_cvref_t<decltype(leaf)>;
+        if constexpr (IsTensor<Leaf>::value) leaf = Leaf(add(leaf.any(), from, receivers));
+      });
+    }
+  }
+  /// Order: enqueued on communication streams, after the work that made the tensors and before
+  /// later work with them; the host does not block. Throws: DeviceError.
+  void run(CallSite site);
+
+ private:
+  StrategyCore& core_;
+  bool on_devices_;
+  std::vector<Transfer> transfers_;
+};
+
+}  // namespace belfry::detail
