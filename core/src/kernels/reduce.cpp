@@ -96,6 +96,12 @@ std::size_t last_level_cache() {
 #endif
 }
 
+// For this machine.
+const HostReduceTuning& tuning() {
+  static const HostReduceTuning own = reduce_tuning_for(last_level_cache());
+  return own;
+}
+
 std::size_t outputs_in_place(const KernelCall& call) {
   std::size_t found = 0;
   for (std::size_t k = 0; k < call.outputs.size() && k < call.inputs.size(); ++k) {
@@ -158,13 +164,12 @@ HostReduceTuning reduce_tuning_for(std::size_t bytes) {
   return tuning;
 }
 
-void reduce_on_host(const KernelCall& call) { reduce_on_host(call, 0); }
+void reduce_on_host(const KernelCall& call) { reduce_on_host(call, kernels::tuning()); }
 
 void reduce_on_host(const KernelCall& call, std::size_t bytes) {
-  static const HostReduceTuning alone = reduce_tuning_for(kernels::last_level_cache());
-  HostReduceTuning tuning = alone;
-  if (bytes >= alone.non_temporal_bytes) tuning.non_temporal_bytes = 0;
-  if (bytes >= alone.fetched_bytes) tuning.fetched_bytes = 0;
+  HostReduceTuning tuning = kernels::tuning();
+  if (bytes >= tuning.non_temporal_bytes) tuning.non_temporal_bytes = 0;
+  if (bytes >= tuning.fetched_bytes) tuning.fetched_bytes = 0;
   reduce_on_host(call, tuning);
 }
 
