@@ -7,34 +7,47 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace belfry::detail {
 namespace {
 
-// Every merge of a group has a name in the log: few groups need more than one allocation.
-std::string text_behind(std::string_view before, const Participants& members) {
-  std::string text;
-  text.reserve(64);
-  text += before;
+// Room for the name of a merge of some members. Every merge of a group has a name in the log.
+constexpr std::size_t kNameSize = 64;
+
+void append_group(std::string& text, const Participants& members) {
   text += "group {";
   for (int i = 0; i < members.count(); ++i) {
-    if (i > 0) text += ", ";
+    if (i > 0) text.append(", ", 2);
     const fmt::format_int id(members.id(i));
     text.append(id.data(), id.size());
   }
   text += '}';
-  return text;
 }
 
 }  // namespace
 
-std::string text_of_group(const Participants& members) { return text_behind("", members); }
+std::string text_of_group(const Participants& members) {
+  std::string text;
+  append_group(text, members);
+  return text;
+}
 
 std::string group_text(const MergeRequest& request) {
-  return request.group == nullptr ? std::string() : text_behind(" of ", *request.group);
+  return request.group == nullptr ? std::string() : " of " + text_of_group(*request.group);
+}
+
+std::string name_of(const MergeRequest& request) {
+  std::string name;
+  name.reserve(kNameSize);
+  name += to_string(request.type->kind);
+  if (request.tag != nullptr) name += text_of(request.tag);
+  if (request.group == nullptr) return name;
+  name += " of ";
+  append_group(name, *request.group);
+  return name;
 }
 
 void GroupPoint::meet(int replica, MergeRequest& request) {

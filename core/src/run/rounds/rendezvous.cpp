@@ -3,8 +3,6 @@
 
 #include "run/rounds/rendezvous.h"
 
-#include "belfry/detail/group_point.h"
-
 #include <span>
 #include <string>
 #include <string_view>
@@ -180,11 +178,6 @@ const char* to_string(MergeKind kind) {
 
 std::string text_of(const MergeTag* tag) {
   return tag == nullptr ? std::string() : " " + to_string(*tag);
-}
-
-std::string name_of(const MergeRequest& request) {
-  std::string text = text_of(request.tag) + group_text(request);
-  return text.insert(0, to_string(request.type->kind));
 }
 
 // Behind `T = `, in braces or brackets.
