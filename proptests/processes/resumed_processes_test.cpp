@@ -65,7 +65,6 @@ struct Job {
   int steps = 0;  ///< Before the interruption.
   int prefetch = 0;
   bool between_runs = false;  ///< Changes the velocity in cross-replica context.
-  bool saves_in_memory = false;
 };
 
 void take_step(Strategy& strategy, const Job& job, const MirroredVariable<Tensor<float>>& weight,
@@ -105,9 +104,7 @@ std::optional<Outcome> train(Strategy& strategy, const Job& job, const Dataset<R
       batches, {.end_of_data = EndOfData::kPadWithEmpties, .prefetch = job.prefetch});
   Checkpoint checkpoint(strategy);
   checkpoint.add(weight).add(velocity).add(epoch).add("rows", data);
-  if (std::filesystem::exists(path)) {
-    job.saves_in_memory ? checkpoint.restore(TensorFile::read(path)) : checkpoint.restore(path);
-  }
+  if (std::filesystem::exists(path)) checkpoint.restore(path);
   int left = job.steps;
   while (strategy.read(epoch) < kEpochs) {
     for (const auto& step : data) {
@@ -129,7 +126,6 @@ Job drawn_job(bool is_last) {
   job.steps = is_last ? 1000 : *rc::gen::inRange(1, 8);
   job.prefetch = *rc::gen::inRange(0, 3);
   job.between_runs = *rc::gen::arbitrary<bool>();
-  job.saves_in_memory = *rc::gen::arbitrary<bool>();
   return job;
 }
 

@@ -192,25 +192,8 @@ TEST(ShardedProcesses, AreUsedWhileProcessesWithoutRowsListen) {
   }
 }
 
-// Pieces of files go through process 0.
-TEST(ShardedProcesses, AreNotSavedWhileProcessZeroListens) {
-  testing::asserts("SEM-284");
-  const Layout layout{{7, 3}, 0};
-  const TemporaryFolder folder;
-  on_cluster({0, 2}, 7, layout, counted(layout.shape()), false,
-             [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
-               Checkpoint checkpoint(strategy);
-               checkpoint.add(table).save(folder / "file");
-               for (const bool saves : {false, true}) {
-                 const auto use = [&] {
-                   saves ? checkpoint.save(folder / "file") : checkpoint.restore(folder / "file");
-                 };
-                 EXPECT_THAT(text_of_merge(strategy, 2, use), HasSubstr("BF-080"));
-               }
-             });
-}
-
-// A run to which a process with rows listens makes, changes and saves no sharded variable.
+// A run to which a process with rows listens makes, changes and saves no sharded variable. Pieces
+// of files go through process 0.
 TEST(ShardedProcesses, RefuseRunsToWhichProcessesListen) {
   testing::asserts("SEM-284");
   const Layout layout{{7, 3}, 0};
@@ -235,15 +218,18 @@ TEST(ShardedProcesses, RefuseRunsToWhichProcessesListen) {
       [](Strategy& strategy, const auto&) {
         strategy.sharded_variable([] { return Tensor<float>::zeros({4}); }, Axis(0));
       }};
-  for (const Body& use : uses) {
+  const auto require_refused = [&](const Body& use, const std::vector<int>& devices) {
     std::vector<std::string> texts;
-    on_cluster({2, 1}, 7, layout, counted(layout.shape()), false,
+    on_cluster(devices, 7, layout, counted(layout.shape()), false,
                [&](Strategy& strategy, const ShardedVariable<std::int32_t>& table) {
                  Checkpoint(strategy).add(table).save(folder / "file");
                  texts.push_back(text_of_merge(strategy, 2, [&] { use(strategy, table); }));
                });
     EXPECT_THAT(texts, Each(HasSubstr("BF-080")));
-  }
+  };
+  for (const Body& use : uses) require_refused(use, {2, 1});
+  require_refused(uses[2], {0, 2});
+  require_refused(uses[3], {0, 2});
 }
 
 TEST(ShardedProcesses, MakeOneVariable) {
