@@ -248,71 +248,48 @@ RC_GTEST_PROP(ProcessDataPositions, OfPartsGoOnInOtherParts, ()) {
   RC_ASSERT(taken == all);
 }
 
+// The error of each of two processes that save the position after a step.
+template <class Input>
+void expect_refused(const Input& input, const std::string& text) {
+  sim::Cluster cluster{{.devices_of = {1, 1}, .seed = 3}};
+  cluster.run([&](sim::Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    const auto data = strategy.distribute_datasets_from_function(
+        [&](const InputContext& context) {
+          return input(Dataset<int>::range(8), context.input_pipeline_id);
+        },
+        {.end_of_data = EndOfData::kMaskReplicas});
+    EXPECT_THAT(text_of_error<Error>([&] {
+                  Checkpoint checkpoint(strategy);
+                  checkpoint.add("data", data);
+                  for ([[maybe_unused]] const auto& step : data) checkpoint.contents();
+                }),
+                AllOf(HasSubstr("\"data\" has no position to save"), HasSubstr(text)));
+  });
+}
+
 TEST(ProcessDataPositions, OfPartsWithoutShardAreRefusedInEachProcess) {
   testing::asserts("SEM-258");
-  sim::Cluster cluster{{.devices_of = {1, 1}, .seed = 3}};
-  cluster.run([&](sim::Host& host) {
-    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
-    const auto refuses = [&](const auto& input) {
-      const auto data = strategy.distribute_datasets_from_function(
-          input, {.end_of_data = EndOfData::kDropPartialStep});
-      EXPECT_THAT(text_of_error<UnsupportedError>([&] { Checkpoint(strategy).add("data", data); }),
-                  AllOf(HasSubstr("\"data\" has no position to save"),
-                        HasSubstr(".shard(processes, process) behind shuffle"),
-                        HasSubstr("hand over the whole dataset")));
-    };
-    const auto rows = Dataset<int>::range(8);
-    refuses([&](const InputContext&) { return rows.batch(2); });
-    refuses([&](const InputContext& context) {
-      return rows.shard(context.num_input_pipelines, context.input_pipeline_id).shuffle(3).batch(2);
-    });
-    refuses([&](const InputContext& context) {  // A row is a batch of the shard.
-      return rows.batch(2).shard(context.num_input_pipelines, context.input_pipeline_id);
-    });
-    refuses([&](const InputContext& context) {
-      return rows.shard(2, 1 - context.input_pipeline_id).batch(2);
-    });
-  });
+  using Source = Dataset<int>;
+  const std::string hint = ".shard(processes, process) behind shuffle";
+  expect_refused([](const Source& rows, int) { return rows.batch(2); }, hint);
+  expect_refused([](const Source& rows, int own) { return rows.shard(2, own).shuffle(3).batch(2); },
+                 hint);
+  // A row is a batch of the shard.
+  expect_refused([](const Source& rows, int own) { return rows.batch(2).shard(2, own); }, hint);
+  expect_refused([](const Source& rows, int own) { return rows.shard(2, 1 - own).batch(2); }, hint);
 }
 
-// An element without rows tells of no rows of the shard.
-TEST(ProcessDataPositions, OfPartsWithoutRowsAreRefused) {
+TEST(ProcessDataPositions, OfPartsWithoutRowsOrOfDifferentDataAreRefused) {
   testing::asserts("SEM-291");
-  sim::Cluster cluster{{.devices_of = {1, 1}, .seed = 3}};
-  cluster.run([&](sim::Host& host) {
-    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
-    const auto data = strategy.distribute_datasets_from_function(
-        [&](const InputContext& context) {
-          const auto part = Dataset<int>::range(8).shard(2, context.input_pipeline_id);
-          return part.batch(2).map([](const Rows& rows) { return rows.front(); });
-        },
-        {.end_of_data = EndOfData::kMaskReplicas});
-    Checkpoint checkpoint(strategy);
-    checkpoint.add("data", data);
-    checkpoint.contents();  // At the start.
-    for ([[maybe_unused]] const auto& step : data) {
-      EXPECT_THAT(text_of_error<UnsupportedError>([&] { checkpoint.contents(); }),
-                  HasSubstr("elements without rows were handed out"));
-    }
-  });
-}
-
-TEST(ProcessDataPositions, OfPartsOfDifferentDataAreRefused) {
-  testing::asserts("SEM-291");
-  sim::Cluster cluster{{.devices_of = {1, 1}, .seed = 3}};
-  cluster.run([&](sim::Host& host) {
-    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
-    const auto data = strategy.distribute_datasets_from_function(
-        [&](const InputContext& context) {
-          const int own = context.input_pipeline_id;
-          return Dataset<int>::range(8 + own).shard(2, own).batch(2);
-        },
-        {.end_of_data = EndOfData::kMaskReplicas});
-    Checkpoint checkpoint(strategy);
-    checkpoint.add("data", data);
-    EXPECT_THAT(text_of_error<InvalidArgumentError>([&] { checkpoint.contents(); }),
-                AllOf(HasSubstr("range(8).shard(2, 0)"), HasSubstr("range(9).shard(2, 1)")));
-  });
+  expect_refused(
+      [](const Dataset<int>& rows, int own) {
+        return rows.shard(2, own).batch(2).map([](const Rows& batch) { return batch.front(); });
+      },
+      "elements without rows were handed out");
+  expect_refused(
+      [](const Dataset<int>& rows, int own) { return rows.take(8 - own).shard(2, own).batch(2); },
+      "range(8).take(8).shard(2, 0).batch(2) and range(8).take(7).shard(2, 1).batch(2)");
 }
 
 // A listening process would keep the old position.
