@@ -212,7 +212,9 @@ TEST_F(ContextErrors, AssignmentWithoutAnAggregation) {
       }),
       AllOf(HasSubstr("BF-036 mirrored step was assigned in a replica, and has no "
                       "aggregation"),
-            HasSubstr("train.cc:11"), HasSubstr("make it (model.cc:5) with {.aggregation")));
+            HasSubstr("train.cc:11"),
+            HasSubstr("make it (model.cc:5) with {.aggregation = Aggregation::kSum, kMean, kMax, "
+                      "kMin, kProd or kOnlyFirst}")));
   EXPECT_EQ(strategy_.read(variable), 1);
 }
 

@@ -85,8 +85,8 @@ void require_aggregation(const ReplicaContext& replica, const VariableInfo& info
   report.site = site;
   report.replicas.push_back({replica.replica_id(), site, "assigned it"});
   report.hint = "make it (" + to_string(info.created) +
-                ") with {.aggregation = Aggregation::kSum, kMean or kOnlyFirst}, or update it in "
-                "cross-replica context";
+                ") with {.aggregation = Aggregation::kSum, kMean, kMax, kMin, kProd or kOnlyFirst}, "
+                "or update it in cross-replica context";
   throw InvalidArgumentError(std::move(report));
 }
 
