@@ -84,9 +84,10 @@ void require_aggregation(const ReplicaContext& replica, const VariableInfo& info
   report.summary = "mirrored " + info.name + " was assigned in a replica, and has no aggregation";
   report.site = site;
   report.replicas.push_back({replica.replica_id(), site, "assigned it"});
-  report.hint = "make it (" + to_string(info.created) +
-                ") with {.aggregation = Aggregation::kSum, kMean, kMax, kMin, kProd or kOnlyFirst}, "
-                "or update it in cross-replica context";
+  report.hint =
+      "make it (" + to_string(info.created) +
+      ") with {.aggregation = Aggregation::kSum, kMean, kMax, kMin, kProd or kOnlyFirst}, "
+      "or update it in cross-replica context";
   throw InvalidArgumentError(std::move(report));
 }
 
