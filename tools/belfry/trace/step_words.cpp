@@ -3,6 +3,8 @@
 
 #include "trace/step_words.h"
 
+#include "trace/verb_words.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -94,9 +96,12 @@ std::string of_round(const TraceStep& step) {
     return "is cancelled, because the run has failed";
   }
   switch (step.kind) {
-    case StepKind::kArrive:
+    case StepKind::kArrive: {
+      const ExchangeWords words = exchange_words(step);
       return "arrives at " + merge_number(step) +
-             (step.brings.empty() ? "" : ", and brings " + to_string(step.brings));
+             (words.asked.empty() ? "" : ", asks for " + words.asked) +
+             (words.values.empty() ? "" : ", and brings " + to_string(words.values));
+    }
     case StepKind::kResume:
       return "goes on after " + merge_number(step) +
              (step.gets.empty() ? "" : ", and gets " + to_string(step.gets));
@@ -250,6 +255,7 @@ StepRule rule_of(const Trace& trace, const TraceStep& step) {
       }
       return {"SEM-2", "a replica that reaches a merge waits until all replicas have arrived"};
     case StepKind::kMerge:
+      if (const StepRule rule = rule_of_verb(step); *rule.number != '\0') return rule;
       if (!step.group.empty()) {
         return {
             "SEM-272",
@@ -275,6 +281,7 @@ StepRule rule_of(const Trace& trace, const TraceStep& step) {
               "enqueued work is done later, in the order of its stream; only events order "
               "two streams"};
     case StepKind::kCollective:
+      if (const StepRule rule = rule_of_verb(step); *rule.number != '\0') return rule;
       return {"SEM-32", "the bits of a sum depend on the order of its additions"};
     case StepKind::kThrow:
       if (step.error == "cancelled") return {"SEM-7", "a run that failed cancels its replicas"};
