@@ -4,11 +4,11 @@
 // The names and operators of merges and collectives in traces.
 #include "belfry/backend/collective.h"
 #include "belfry/belfry.h"
+#include "belfry/detail/json_value.h"
 #include "belfry/sim/backend.h"
 #include "belfry/trace.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <array>
@@ -37,10 +37,10 @@ Words names_of(const std::string& kind, const std::string& agent,
   Words names;
   std::ifstream in(path);
   for (std::string text; std::getline(in, text);) {
-    const nlohmann::json line = nlohmann::json::parse(text);
-    if (!line.contains("step") || line["kind"] != kind || line["agent"] != agent) continue;
-    const std::string op = line.value("op", "");
-    names.push_back(line["name"].get<std::string>() + (op.empty() ? "" : " " + op));
+    const belfry::detail::JsonValue line = belfry::detail::parse_json(text);
+    if (line.text_of("kind") != kind || line.text_of("agent") != agent) continue;
+    const std::string& op = line.text_of("op");
+    names.push_back(line.text_of("name") + (op.empty() ? "" : " " + op));
   }
   return names;
 }
