@@ -162,9 +162,6 @@ struct PartsJob {
   EndOfData policy = EndOfData::kMaskReplicas;
   int prefetch = 0;
 
-  int readers() const {
-    return static_cast<int>(std::ranges::count_if(devices, [](int count) { return count > 0; }));
-  }
   DistributedDataset<Rows> data(Strategy& strategy, const Dataset<int>& source, int rank) const {
     DistributeOptions options{.end_of_data = policy, .prefetch = prefetch};
     const auto part = [&](int parts, int own, int rows) {
@@ -178,10 +175,8 @@ struct PartsJob {
           options);
     }
     if (input == Input::kWhole) return strategy.distribute_dataset(part(1, 0, batch), options);
-    options.num_workers = readers();
-    options.worker = static_cast<int>(std::count_if(devices.begin(), devices.begin() + rank,
-                                                    [](int count) { return count > 0; }));
-    if (devices[static_cast<std::size_t>(rank)] == 0) options.worker = 0;
+    options.num_workers = static_cast<int>(devices.size());
+    options.worker = rank;
     return strategy.distribute_dataset(part(options.num_workers, options.worker, batch), options);
   }
 };
@@ -193,7 +188,7 @@ PartsJob drawn_parts_job() {
   job.devices = drawn_devices();
   // Parts are for processes with equally many replicas.
   if (job.input == PartsJob::Input::kParts) {
-    for (int& count : job.devices) count = std::min(count, 1);
+    std::ranges::fill(job.devices, *rc::gen::inRange(1, 3));
   }
   const int replicas = std::accumulate(job.devices.begin(), job.devices.end(), 0);
   job.batch = replicas + *rc::gen::inRange(0, 5);

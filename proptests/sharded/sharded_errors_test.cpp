@@ -159,15 +159,6 @@ TEST_F(ShardedErrors, OfAnArgumentThatAReplicaLacks) {
   EXPECT_EQ(report.code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(report.summary, HasSubstr("no component of replica 1"));
   EXPECT_THAT(report.hint, HasSubstr("table.on(replica)"));
-  const auto two = PerReplica<float>::from({1.0F, 2.0F});
-  EXPECT_EQ(code_of([&] { strategy.cross_replica().update(table, change, two); }),
-            ErrorCode::kInvalidArgument);
-  const UpdateOptions in_place{.in_place = true};
-  EXPECT_EQ(code_of([&] {
-              strategy.cross_replica().update(
-                  in_place, table, [](Tensor<float>&, const Tensor<float>&) {}, table);
-            }),
-            ErrorCode::kInvalidArgument);
   EXPECT_THAT(elements(), ElementsAre(1, 2, 3, 4, 5));
 }
 
