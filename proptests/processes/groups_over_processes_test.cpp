@@ -9,6 +9,7 @@
 #include "belfry/replica_groups.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
+#include "processes/forwarding_group.h"
 #include "processes/hosts.h"
 #include "processes/listeners.h"
 #include "suites/text_of_error.h"
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -109,6 +111,46 @@ TEST(GroupsOverProcesses, HaveRoundsOfTheirOwn) {
   });
   // 600, and the sum of the ids in each round: 2 * 3, 5 * 3 and 3 * 9.
   EXPECT_THAT(sums, ElementsAre(606, 615, 615, 606, 627, 627));
+}
+
+class CountingGroup final : public ForwardingGroup {
+ public:
+  using ForwardingGroup::ForwardingGroup;
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
+    ++calls;
+    return ForwardingGroup::gather(bytes);
+  }
+
+  int calls = 0;
+};
+
+// The exchanges of a run with five merges of each group, without values.
+int exchanges_of(const Lists& lists) {
+  int exchanges = 0;
+  sim::Cluster cluster{{.devices_of = {2, 1, 3}}};
+  cluster.run([&](sim::Host& host) {
+    CountingGroup group(host.group());
+    MultiWorkerMirroredStrategy strategy{host.backend(), group};
+    const ReplicaGroups groups = strategy.groups(lists);
+    const int before = group.calls;
+    strategy.run([&](ReplicaContext& replica) {
+      if (groups.group_of(replica.replica_id()) < 0) return;
+      for (int round = 0; round < 5; ++round) {
+        replica.in(groups).merge_call([](CrossReplicaContext&) {});
+      }
+    });
+    exchanges = group.calls - before;
+  });
+  return exchanges;
+}
+
+// Beside the exchange at the end of the run.
+TEST(GroupsOverProcesses, MakeFewExchanges) {
+  testing::asserts("SEM-288");
+  EXPECT_EQ(exchanges_of({{0, 1}, {3, 4, 5}}), 1);  // Within a process: none.
+  EXPECT_EQ(exchanges_of({{0, 2, 3}}), 6);          // A member in each process: one a round.
+  EXPECT_EQ(exchanges_of({{0, 3}, {1, 2, 4}}), 1 + 5 * (1 + 1));  // Host 1 listens to the first.
+  EXPECT_EQ(exchanges_of({{0, 3}}), 1 + 5 * (2 + 1));  // All replicas of host 1 have returned.
 }
 
 TEST(GroupsOverProcesses, MergeInOneOrder) {

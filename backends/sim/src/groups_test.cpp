@@ -6,6 +6,7 @@
 #include "belfry/belfry.h"
 #include "belfry/flight_recorder.h"
 #include "belfry/sim/backend.h"
+#include "belfry/sim/cluster.h"
 #include "belfry/sim/explore.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/trace.h"
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +92,18 @@ TEST(Groups, OrderTheirMembersInATrace) {
                          {"[] 1", 4}, {"[0,2] 1", 2}, {"[0,2] 2", 2}, {"[1,3] 1", 2}}));
 }
 
+using Groups = std::vector<std::string>;
+
+// The group of each entry in the file of a rank.
+Groups groups_in(const std::string& prefix, int rank) {
+  Groups groups;
+  const Json file = Json::parse(std::ifstream(prefix + "rank" + std::to_string(rank) + ".json"));
+  for (const Json& entry : file["entries"]) {
+    groups.push_back(entry["process_group"][1].get<std::string>());
+  }
+  return groups;
+}
+
 // Rank 1 has the merge of {1, 3} and that of all.
 TEST(Groups, HaveGroupsInTheFilesOfAFlightRecorder) {
   belfry::testing::asserts("SEM-276");
@@ -98,17 +112,8 @@ TEST(Groups, HaveGroupsInTheFilesOfAFlightRecorder) {
   Backend backend{{.devices = 4}, Attachments{.recorder = &recorder}};
   two_groups(backend);
   recorder.write();
-  const auto groups_of = [&](int rank) {
-    std::vector<std::string> groups;
-    const Json file = Json::parse(std::ifstream(prefix + "rank" + std::to_string(rank) + ".json"));
-    for (const Json& entry : file["entries"]) {
-      groups.push_back(entry["process_group"][1].get<std::string>());
-    }
-    return groups;
-  };
-  using Groups = std::vector<std::string>;
-  EXPECT_EQ(groups_of(1), (Groups{"group {1, 3} of strategy 0", "strategy"}));
-  EXPECT_EQ(groups_of(2),
+  EXPECT_EQ(groups_in(prefix, 1), (Groups{"group {1, 3} of strategy 0", "strategy"}));
+  EXPECT_EQ(groups_in(prefix, 2),
             (Groups{"group {0, 2} of strategy 0", "group {0, 2} of strategy 0", "strategy"}));
 }
 
@@ -141,6 +146,28 @@ TEST(Groups, TellTheMergeInWhichAMemberWaits) {
   EXPECT_EQ(texts_of(1), (Texts{"group {1, 3} 1 completed sum", "group {1, 3} 2 scheduled mean"}));
   EXPECT_EQ(texts_of(3), (Texts{"group {1, 3} 1 completed sum"}));
   EXPECT_EQ(texts_of(0), (Texts{"group {0, 2} 1 completed sum", "group {0, 2} 2 completed mean"}));
+}
+
+// Over three hosts. Files are written at a failure.
+TEST(Groups, HaveTheRanksOfTheirMembersOnEachHost) {
+  belfry::testing::asserts("SEM-276");
+  const std::string prefix = ::testing::TempDir() + "belfry_groups_hosts-";
+  Cluster cluster{{.devices_of = {2, 1, 3}}, prefix};
+  const auto program = [](Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    const ReplicaGroups groups = strategy.groups({{0, 3}, {1, 2}, {4, 5}});
+    strategy.run([&](ReplicaContext& replica) {
+      (void)replica.in(groups).all_reduce(ReduceOp::kSum, 1);
+      (void)replica.all_reduce(ReduceOp::kSum, 1);
+      throw std::runtime_error("the end");
+    });
+  };
+  EXPECT_THROW(cluster.run(program), std::runtime_error);
+  const std::string members[] = {"{0, 3}", "{1, 2}", "{1, 2}", "{0, 3}", "{4, 5}", "{4, 5}"};
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(groups_in(prefix, rank),
+              (Groups{"group " + members[rank] + " of strategy 0", "strategy"}));
+  }
 }
 
 // Tensors of a group use the collectives of a communicator of its members; devices of other

@@ -88,8 +88,11 @@ class Listener {
     const RoundState common = RoundSummary::common_state(summaries);
     if (common == RoundState::kReturned) return processes_.close();
     if (common == RoundState::kArrived) return;
-    awaits_descriptions_ = true;
-    answer_ = describe_absent(core_.own());
+    const auto descriptions = RoundSummary::descriptions(summaries, processes_.table());
+    awaits_descriptions_ = descriptions.empty();
+    if (!awaits_descriptions_)
+      return static_cast<void>(processes_.agree_on_descriptions(descriptions));
+    answer_ = describe_absent(processes_.table(), static_cast<std::size_t>(processes_.rank()));
   }
 
   void hear_descriptions(const std::vector<Bytes>& descriptions) {

@@ -9,6 +9,7 @@
 #include "run/processes/all_reduce_parts.h"
 #include "run/processes/reduction_fold.h"
 #include "run/rounds/exception_text.h"
+#include "run/rounds/group_waits.h"
 #include "run/rounds/run_report.h"
 #include "words/with_report.h"
 
@@ -154,7 +155,8 @@ void GroupMembers::require_equal(const std::vector<ProcessMessage>& all, const D
 bool GroupMembers::agree(const RunFacts& own, std::uint64_t /*round*/, CallSite run) {
   const auto describe = [&own] { return describe_round(own); };
   for (;;) {
-    switch (begin_to_agree(own, run, describe)) {
+    std::vector<Bytes> descriptions;
+    switch (begin_to_agree(own, run, describe, descriptions)) {
       case RoundState::kReturned:
         close();
         return false;
@@ -164,13 +166,15 @@ bool GroupMembers::agree(const RunFacts& own, std::uint64_t /*round*/, CallSite 
         break;
     }
     // Some process differs: every process sees the difference, and tells all about its replicas.
-    const auto groups = agree_on_descriptions(this->round(describe(), describe));
+    if (descriptions.empty()) descriptions = this->round(describe(), describe);
+    const auto groups = agree_on_descriptions(descriptions);
     if (groups.empty()) return !is_closed();
     if (merge_groups(own, groups, run)) return false;
   }
 }
 
-RoundState GroupMembers::begin_to_agree(const RunFacts& own, CallSite run, Describe describe) {
+RoundState GroupMembers::begin_to_agree(const RunFacts& own, CallSite run, Describe describe,
+                                        std::vector<Bytes>& descriptions) {
   const RoundSummary summary(own, digest_);
   begin_round(summary.bytes());
   if (summary.state() == RoundState::kArrived) {
@@ -188,8 +192,15 @@ RoundState GroupMembers::begin_to_agree(const RunFacts& own, CallSite run, Descr
     return fold_reduction(*own.cross->strategy, values);
   };
   const ProcessGroup::Fold fold(reduce);
+  if (waits_in_group(own)) {
+    const Bytes description = describe();
+    round_message_.add(description.data(), description.size());
+  }
   const std::vector<Bytes> summaries =
-      finish_round(step_tap == nullptr ? &fold : nullptr, describe);
+      finish_round(summary.state(), step_tap == nullptr ? &fold : nullptr, describe);
+  if (summary.state() == RoundState::kMixed) {
+    descriptions = RoundSummary::descriptions(summaries, table());
+  }
   return summaries.empty() ? summary.state() : RoundSummary::common_state(summaries);
 }
 
@@ -231,11 +242,12 @@ void GroupMembers::begin_round(std::span<const std::byte> summary) {
   round_values_.reset();
 }
 
-std::vector<Bytes> GroupMembers::finish_round(const ProcessGroup::Fold* fold, Describe describe) {
+std::vector<Bytes> GroupMembers::finish_round(RoundState own, const ProcessGroup::Fold* fold,
+                                              Describe describe) {
   const auto head = [this] { return head_of_round(); };
   const Bytes& message = round_message_.bytes();
   const std::size_t values = round_head_ + round_summary_;
-  const bool has_values = message.size() > values;
+  const bool has_values = own == RoundState::kArrived && message.size() > values;
   const auto nothing_if_empty = [](std::span<const std::span<const std::byte>> all) {
     const bool are_empty = std::ranges::all_of(all, &std::span<const std::byte>::empty);
     return are_empty ? std::optional(Bytes()) : std::nullopt;
@@ -243,6 +255,7 @@ std::vector<Bytes> GroupMembers::finish_round(const ProcessGroup::Fold* fold, De
   const ProcessGroup::Fold without_values(nothing_if_empty);
   FoldedBytes sent =
       fold_payloads(head, message, values, has_values ? fold : &without_values, &describe);
+  if (own == RoundState::kMixed) return std::move(sent.all);
   std::vector<Bytes> summaries;
   bool all_have_values = has_values;
   for (const Bytes& payload : sent.all) {

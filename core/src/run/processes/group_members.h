@@ -107,16 +107,19 @@ class GroupMembers final : public RoundMembers {
   // go on, or the run has failed.
   bool merge_groups(const RunFacts& own, const std::vector<Participants>& groups, CallSite run);
   void listen_to_group_merge(CurrentContext& cross, CallSite site);
-  RoundState begin_to_agree(const RunFacts& own, CallSite run, Describe describe);
+  // Exchanges the summaries of a round, and RoundSummary::descriptions.
+  RoundState begin_to_agree(const RunFacts& own, CallSite run, Describe describe,
+                            std::vector<Bytes>& descriptions);
   // A round of a run: the payloads of all processes, in order of rank. `describe` gives the
   // replicas of this process, for the report of a mismatch.
   std::vector<Bytes> round(const Bytes& own, Describe describe);
   // Begins round_message_ with a summary. The caller may append the values of the merge that
   // follows equal summaries.
   void begin_round(std::span<const std::byte> summary);
-  // Returns the summaries of all processes; nothing for equal summaries. `fold` is for the values;
-  // null if this process needs all values.
-  std::vector<Bytes> finish_round(const ProcessGroup::Fold* fold, Describe describe);
+  // Returns the payloads of all processes, without values; nothing for equal summaries. `fold` is
+  // for the values; null if this process needs all values.
+  std::vector<Bytes> finish_round(RoundState own, const ProcessGroup::Fold* fold,
+                                  Describe describe);
   // Sends a message whose payload begins behind `head`.
   ProcessMessage head_of_round() const;
   FoldedBytes fold_payloads(FunctionRef<ProcessMessage()> own, std::span<const std::byte> message,

@@ -81,11 +81,12 @@ Bytes describe_round(const RunFacts& run) {
   return out.bytes();
 }
 
-Bytes describe_absent(const Participants& own) {
+Bytes describe_absent(const ProcessTable& processes, std::size_t process) {
+  const int end = processes.first[process + 1];
   ByteWriter out;
-  out.put(own.count());
-  for (int i = 0; i < own.count(); ++i) {
-    out.put(own.id(i));
+  out.put(end - processes.first[process]);
+  for (int replica = processes.first[process]; replica < end; ++replica) {
+    out.put(replica);
     out.put(Status::kAbsent);
     out.put(std::uint32_t{0});
     send_site(out, {});
@@ -122,6 +123,23 @@ RoundState RoundSummary::common_state(const std::vector<Bytes>& summaries) {
   }
   check(!first.empty(), "a round without replicas");
   return ByteReader(first).get<RoundState>();
+}
+
+std::vector<Bytes> RoundSummary::descriptions(const std::vector<Bytes>& payloads,
+                                              const ProcessTable& processes) {
+  std::vector<Bytes> all;
+  for (std::size_t process = 0; process < payloads.size(); ++process) {
+    const std::span<const std::byte> payload = payloads[process];
+    if (payload.empty()) {
+      all.push_back(describe_absent(processes, process));
+      continue;
+    }
+    const bool is_mixed = ByteReader(payload).get<RoundState>() == RoundState::kMixed;
+    if (!is_mixed || payload.size() <= sizeof(bytes_)) return {};
+    const auto description = payload.subspan(sizeof(bytes_));
+    all.emplace_back(description.begin(), description.end());
+  }
+  return all;
 }
 
 RunPicture::RunPicture(int replicas)

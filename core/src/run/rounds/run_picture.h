@@ -24,7 +24,7 @@ namespace belfry::detail {
 /// arrived at a merge or have returned; if some wait in groups, others may wait for variables.
 Bytes describe_round(const RunFacts& run);
 /// The message of a process without replicas in the run.
-Bytes describe_absent(const Participants& own);
+Bytes describe_absent(const ProcessTable& processes, std::size_t process);
 
 /// A round in short: all replicas have returned, or have arrived at merges that belong together, or
 /// neither.
@@ -41,6 +41,10 @@ class RoundSummary {
   /// The state of all processes, if the summaries are equal; else kMixed. Listening processes have
   /// an empty summary. What follows a summary is not read.
   static RoundState common_state(const std::vector<Bytes>& summaries);
+  /// The descriptions that follow the summaries of processes in which a replica waits in a group,
+  /// with those of the processes that listen; nothing if another process takes part.
+  static std::vector<Bytes> descriptions(const std::vector<Bytes>& payloads,
+                                         const ProcessTable& processes);
 
  private:
   // The state and the digest.
