@@ -123,6 +123,13 @@ TEST(GpuExchanges, GoFromDeviceToDeviceOnce) {
                 EXPECT_EQ(joined.shape(), (Shape{18, kFloats}));
               }),
               ElementsAre(Traffic{12}, Traffic{6}));
+  EXPECT_THAT(traffic_of([](ReplicaContext& replica, const Row& all) {
+                const auto merge = [](CrossReplicaContext& cross, const PerReplica<Row>& values) {
+                  EXPECT_EQ(cross.gather(values).shape(), (Shape{18, kFloats}));
+                };
+                replica.merge_call(merge, all);
+              }),
+              ElementsAre(Traffic{12}, Traffic{6}));
 }
 
 // The communicator scatters. With a named order, rows go to the device that adds.

@@ -8,6 +8,7 @@
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reductions/reduce_op.h"
 #include "belfry/detail/refused.h"
+#include "belfry/detail/tensor_moves.h"
 #include "belfry/nest.h"
 #include "belfry/shape.h"
 
@@ -108,7 +109,7 @@ class AxisVerbs {
       return gather_list(core(), value, axis, site);
     } else if constexpr (require_nest<T>()) {
       require("gather", value, site);
-      return of_all_processes(core(), "gather", value, site, [&](const auto& all) {
+      return gather_of_processes(core(), "gather", value, axis, site, [&](const auto& all) {
         return T(std::move(gather_components(core(), all, axis, 1, site)[0]));
       });
     } else {

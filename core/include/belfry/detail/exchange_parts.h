@@ -170,24 +170,4 @@ PerReplica<std::optional<T>> gather_values(const Exchange& exchange, const PerRe
   });
 }
 
-/// all_gather_value over all processes.
-template <class T>
-Mirrored<T> all_gather_of_processes(StrategyCore& core, const PerReplica<T>& value, Axis axis,
-                                    CallSite site) {
-  if (core.members().is_alone()) [[likely]] {
-    return all_gather_value(core, value, axis, site);
-  }
-  bool on_devices = false;
-  PerReplica<T> all = gather_components_to_move(core, "all_gather", value, site, on_devices);
-  if (on_devices) {
-    gather_components(core, all, axis, 0, site);  // The checks.
-    TensorMoves moves(core, true);
-    std::vector<int> ids;
-    for (int i = 0; i < all.present().count(); ++i) ids.push_back(all.present().id(i));
-    for (const int from : ids) moves.add_all(all[from], from, ids);
-    moves.run(site);
-  }
-  return all_gather_value(core, all, axis, site);
-}
-
 }  // namespace belfry::detail

@@ -108,7 +108,11 @@ T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) const
       detail::of_all_processes(core, "all_gather", axes, site, [&](const PerReplica<int>& all) {
         detail::require_same_axis(all, site);
       });
-      return detail::all_gather_of_processes(core, values, Axis(*axes.begin()), site);
+      const Axis named(*axes.begin());
+      return detail::gather_of_processes(core, "all_gather", values, named, site,
+                                         [&](const PerReplica<T>& all) {
+                                           return detail::all_gather_value(core, all, named, site);
+                                         });
     };
     return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
                                                    axis.value);

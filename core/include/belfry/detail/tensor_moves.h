@@ -4,11 +4,13 @@
 
 #include "belfry/backend/collective.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/gather_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
+#include "belfry/shape.h"
 #include "belfry/tensor.h"
 
 #include <optional>
@@ -71,5 +73,33 @@ class TensorMoves {
   bool on_devices_;
   std::vector<Transfer> transfers_;
 };
+
+/// The components of all processes, for a gather along `axis`. Tensors of other processes come to
+/// the first device of this process that needs them. Throws: as gather_components and
+/// gather_components_of_processes.
+template <class T>
+PerReplica<T> components_to_gather(StrategyCore& core, const char* what, const PerReplica<T>& value,
+                                   Axis axis, CallSite site) {
+  bool on_devices = false;
+  PerReplica<T> all = gather_components_to_move(core, what, value, site, on_devices);
+  if (!on_devices) return all;
+  gather_components(core, all, axis, 0, site);  // The checks.
+  TensorMoves moves(core, true);
+  std::vector<int> ids;
+  for (int i = 0; i < all.present().count(); ++i) ids.push_back(all.present().id(i));
+  for (const int from : ids) moves.add_all(all[from], from, ids);
+  moves.run(site);
+  return all;
+}
+
+/// `fn(value)`, with the components of all processes.
+template <class T, class F>
+auto gather_of_processes(StrategyCore& core, const char* what, const PerReplica<T>& value,
+                         Axis axis, CallSite site, const F& fn) {
+  if (core.members().is_alone()) [[likely]] {
+    return fn(value);
+  }
+  return fn(components_to_gather(core, what, value, axis, site));
+}
 
 }  // namespace belfry::detail
