@@ -34,7 +34,7 @@ class CountingGroup final : public ForwardingGroup {
   std::size_t sent = 0;
 };
 
-// What a process sends in an exchange, in rows of 4 KiB.
+// The traffic of a process in an exchange, in rows of 4 KiB.
 struct Traffic {
   std::uint64_t rows_to_processes = 0;  // From device to device.
   std::uint64_t reduce_scatters = 0;
