@@ -7,6 +7,7 @@
 #include "belfry/error.h"
 #include "exit_code.h"
 #include "hangs/pickle.h"
+#include "trace/line_members.h"
 #include "trace/trace_reader.h"
 
 #include <fmt/format.h>
@@ -21,99 +22,55 @@
 namespace belfry::tool::hangs {
 namespace {
 
-using detail::JsonValue;
-
 constexpr std::size_t kBegin = 4096;  // Bytes that tell the kind of a file.
 
 constexpr char kPickle = '\x80';  // The first byte of a pickle.
 
-// The members of an object, with checks of their types. `where` is for errors.
-class Members {
+// The file, and the part with the object.
+class DumpPlace final : public MemberPlace {
  public:
-  Members(const JsonValue& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (object.kind != JsonValue::Kind::kObject) fail("an object");
+  explicit DumpPlace(std::string where) : where_(std::move(where)) {}
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InvalidArgumentError(ErrorCode::kFileFormat, fmt::format("{}: {}", where_, what));
+  }
+  [[noreturn]] void fail(std::string_view /*member*/, const std::string& what) const override {
+    fail(what);
   }
 
-  std::int64_t number(std::string_view name, std::int64_t absent) const {
-    const JsonValue* value = find(name);
-    if (value == nullptr || value->text == "-1") return absent;
-    const auto number = value->whole_number();
-    if (!number.has_value()) fail(fmt::format("a whole number as {}", name));
-    return *number;
-  }
-  std::int64_t number(std::string_view name) const {
-    if (find(name) == nullptr) fail(fmt::format("the member {}", name));
-    return number(name, 0);
-  }
-  std::string text(std::string_view name) const {
-    const JsonValue* value = find(name);
-    if (value == nullptr) return {};
-    if (value->kind != JsonValue::Kind::kString) fail(fmt::format("a string as {}", name));
-    return value->text;
-  }
-  bool flag(std::string_view name) const {
-    const JsonValue* value = find(name);
-    if (value == nullptr) return false;
-    if (value->kind != JsonValue::Kind::kBool) fail(fmt::format("true or false as {}", name));
-    return value->text == "true";
-  }
-  std::vector<std::string> texts(std::string_view name) const {
-    std::vector<std::string> texts;
-    for (const JsonValue& part : list(name)) texts.push_back(part.text);
-    return texts;
-  }
-  Sizes sizes(std::string_view name) const {
-    Sizes sizes;
-    for (const JsonValue& shape : list(name)) {
-      std::vector<std::int64_t>& lengths = sizes.emplace_back();
-      for (const JsonValue& length : shape.parts) {
-        const auto number = length.whole_number();
-        if (!number.has_value()) fail(fmt::format("lists of lengths as {}", name));
-        lengths.push_back(*number);
-      }
-    }
-    return sizes;
-  }
-  const std::vector<JsonValue>& list(std::string_view name) const {
-    static const std::vector<JsonValue> none;
-    const JsonValue* value = find(name);
-    if (value == nullptr) return none;
-    if (value->kind != JsonValue::Kind::kArray) fail(fmt::format("a list as {}", name));
-    return value->parts;
-  }
-  // The members of an object inside; none without the object.
-  const std::vector<JsonValue>& members(std::string_view name) const {
-    static const std::vector<JsonValue> none;
-    const JsonValue* value = find(name);
-    if (value == nullptr) return none;
-    if (value->kind != JsonValue::Kind::kObject) fail(fmt::format("an object as {}", name));
-    return value->parts;
-  }
-  // A member with the value null is null, too.
-  const JsonValue* find(std::string_view name) const {
-    const JsonValue* value = object_.member(name);
-    return value == nullptr || value->kind == JsonValue::Kind::kNull ? nullptr : value;
-  }
-  const std::string& where() const { return where_; }
-  [[noreturn]] void fail(const std::string& expected) const {
-    throw InvalidArgumentError(ErrorCode::kFileFormat,
-                               fmt::format("{}: expected {}", where_, expected));
+  LineMembers members_of(const JsonValue& object) const {
+    if (object.kind != JsonValue::Kind::kObject) fail("expected an object");
+    return {object, *this};
   }
 
  private:
-  const JsonValue& object_;
   std::string where_;
 };
 
+Sizes sizes_of(const LineMembers& members, std::string_view name) {
+  Sizes sizes;
+  for (const JsonValue& shape : members.list(name)) {
+    std::vector<std::int64_t>& lengths = sizes.emplace_back();
+    for (const JsonValue& length : shape.parts) {
+      const auto number = length.whole_number();
+      if (!number.has_value()) {
+        members.place().fail(name, fmt::format("expected lists of lengths as {}", name));
+      }
+      lengths.push_back(*number);
+    }
+  }
+  return sizes;
+}
+
 // `[0, 1, 2]`, a string in dumps of PyTorch; without other digits.
-std::vector<int> ranks_of(const JsonValue& value, const Members& members) {
+std::vector<int> ranks_of(const JsonValue& value, const DumpPlace& place) {
   std::vector<int> ranks;
   std::string digits;
   for (const char c : value.text + ",") {
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
       digits += c;
     } else if (!digits.empty()) {
-      if (digits.size() > 6) members.fail("ranks below 1,000,000");
+      if (digits.size() > 6) place.fail("expected ranks below 1,000,000");
       ranks.push_back(std::stoi(std::exchange(digits, {})));
     }
   }
@@ -122,15 +79,15 @@ std::vector<int> ranks_of(const JsonValue& value, const Members& members) {
   return ranks;
 }
 
-State state_of(const Members& members) {
+State state_of(const LineMembers& members) {
   const std::string state = members.text("state");
   if (state == "completed") return State::kCompleted;
   if (state == "started") return State::kStarted;
   if (state == "scheduled") return State::kScheduled;
-  members.fail("scheduled, started or completed as state");
+  members.place().fail("state", "expected scheduled, started or completed as state");
 }
 
-HostState host_state_of(const Members& ours) {
+HostState host_state_of(const LineMembers& ours) {
   const std::string state = ours.text("host_state");
   if (state == "running") return HostState::kRunning;
   if (state == "waiting") return HostState::kWaiting;
@@ -139,37 +96,38 @@ HostState host_state_of(const Members& ours) {
   return HostState::kUnknown;
 }
 
-Entry entry_of(const Members& members) {
+Entry entry_of(const LineMembers& members) {
   Entry entry;
   entry.record = members.number("record_id");
-  const std::vector<std::string> group = members.texts("process_group");
+  const std::vector<std::string> group = members.elements("process_group");
   entry.group = group.empty() ? std::to_string(members.number("pg_id")) : group.front();
   entry.seq = members.number("collective_seq_id");
   const std::string name = members.text("profiling_name");
   entry.kind = name.substr(name.find(':') + 1);  // All without a colon.
   entry.p2p = members.flag("is_p2p");
-  entry.input_sizes = members.sizes("input_sizes");
-  entry.output_sizes = members.sizes("output_sizes");
-  entry.input_types = members.texts("input_dtypes");
-  entry.output_types = members.texts("output_dtypes");
+  entry.input_sizes = sizes_of(members, "input_sizes");
+  entry.output_sizes = sizes_of(members, "output_sizes");
+  entry.input_types = members.elements("input_dtypes");
+  entry.output_types = members.elements("output_dtypes");
   entry.state = state_of(members);
   entry.retired = members.flag("retired");
   if (const JsonValue* ours = members.find("belfry")) {
-    const Members more(*ours, members.where());
+    const LineMembers more(*ours, members.place());
     entry.op = more.text("op");
-    if (more.find("root") != nullptr) entry.root = more.number("root");
+    if (more.has("root")) entry.root = more.number("root");
     entry.line = more.text("line");
     entry.variable = more.text("variable");
   }
   return entry;
 }
 
-void read_groups(const Members& top, Dump& dump) {
-  for (const JsonValue& config : top.members("pg_config")) {
-    const Members members(config, dump.file + ": the group '" + config.name + "'");
+void read_groups(const JsonValue& top, Dump& dump) {
+  for (const JsonValue& config : top.at("pg_config").parts) {
+    const DumpPlace place(dump.file + ": the group '" + config.name + "'");
+    const LineMembers members = place.members_of(config);
     const JsonValue* list = members.find("ranks");
     if (list == nullptr) continue;
-    std::vector<int> ranks = ranks_of(*list, members);
+    std::vector<int> ranks = ranks_of(*list, place);
     if (!ranks.empty()) dump.ranks = std::max(dump.ranks, ranks.back() + 1);
     if (config.name.empty()) continue;  // gloo describes the last group alone, without its name.
     dump.groups.push_back({config.name, members.text("desc"), std::move(ranks)});
@@ -177,13 +135,12 @@ void read_groups(const Members& top, Dump& dump) {
 }
 
 // The states of groups stand by the number of the group in the process; entries tell the name.
-void read_last_entered(const Members& top, const std::map<std::string, std::string>& names,
+void read_last_entered(const JsonValue& top, const std::map<std::string, std::string>& names,
                        Dump& dump) {
-  for (const JsonValue& status : top.members("pg_status")) {
+  for (const JsonValue& status : top.at("pg_status").parts) {
     const auto name = names.find(status.name);
     if (name == names.end()) continue;
-    const Members members(status, dump.file + ": the state of group '" + status.name + "'");
-    dump.last_entered.emplace_back(name->second, members.number("last_enqueued_collective", 0));
+    dump.last_entered.emplace_back(name->second, status.number_of("last_enqueued_collective"));
   }
 }
 
@@ -199,11 +156,12 @@ int rank_in_name(const std::string& file) {
 }
 
 void read_ours(const JsonValue& value, Dump& dump) {
-  const Members ours(value, dump.file + ": belfry");
+  const DumpPlace place(dump.file + ": belfry");
+  const LineMembers ours = place.members_of(value);
   dump.ours = true;
   const std::int64_t rank = ours.number("rank");
   const std::int64_t ranks = ours.number("ranks", 0);
-  if (rank > 999'999 || ranks > 1'000'000) ours.fail("ranks below 1,000,000");
+  if (rank > 999'999 || ranks > 1'000'000) place.fail("expected ranks below 1,000,000");
   dump.rank = static_cast<int>(rank);
   dump.ranks = static_cast<int>(ranks);
   dump.host = host_state_of(ours);
@@ -212,17 +170,18 @@ void read_ours(const JsonValue& value, Dump& dump) {
     dump.where += (dump.where.empty() ? "" : " at ") + ours.text("line");
   }
   if (const JsonValue* error = ours.find("error")) {
-    const Members members(*error, dump.file + ": error");
+    const LineMembers members = place.members_of(*error);
     dump.error =
         members.text("code") + (members.text("code").empty() ? "" : " ") + members.text("text");
   }
 }
 
 Dump dump_of(const JsonValue& value, const std::string& file) {
-  const Members top(value, file);
+  const DumpPlace place(file);
+  const LineMembers top = place.members_of(value);
   const std::string version = top.text("version");
   if (!version.starts_with("2.")) {
-    top.fail("the dump of a flight recorder, version 2, not '" + version + "'");
+    place.fail("expected the dump of a flight recorder, version 2, not '" + version + "'");
   }
   Dump dump{.file = file};
   if (const JsonValue* ours = top.find("belfry")) {
@@ -230,15 +189,15 @@ Dump dump_of(const JsonValue& value, const std::string& file) {
   } else {
     dump.rank = rank_in_name(file);
   }
-  read_groups(top, dump);
+  read_groups(value, dump);
   std::map<std::string, std::string> names;  // By number.
   std::map<std::string, std::string> descriptions;
   for (const JsonValue& object : top.list("entries")) {
-    const std::string where = fmt::format("{}: entry {}", file, dump.entries.size());
-    const Members members(object, where);
+    const DumpPlace here(fmt::format("{}: entry {}", file, dump.entries.size()));
+    const LineMembers members = here.members_of(object);
     Entry& entry = dump.entries.emplace_back(entry_of(members));
     names[std::to_string(members.number("pg_id"))] = entry.group;
-    const std::vector<std::string> group = members.texts("process_group");
+    const std::vector<std::string> group = members.elements("process_group");
     descriptions[entry.group] = group.size() > 1 ? group[1] : "";
     dump.has_states |= entry.state != State::kScheduled;
   }
@@ -249,13 +208,13 @@ Dump dump_of(const JsonValue& value, const std::string& file) {
       dump.groups.push_back({name, description, {}});
     } else if (!known->ranks.empty() &&
                !std::binary_search(known->ranks.begin(), known->ranks.end(), dump.rank)) {
-      top.fail(
-          fmt::format("rank {} in group {} (is it the dump of another rank?)", dump.rank, name));
+      place.fail(fmt::format("expected rank {} in group {} (is it the dump of another rank?)",
+                             dump.rank, name));
     }
   }
   std::sort(dump.entries.begin(), dump.entries.end(),
             [](const Entry& a, const Entry& b) { return a.record < b.record; });
-  read_last_entered(top, names, dump);
+  read_last_entered(value, names, dump);
   return dump;
 }
 

@@ -22,8 +22,13 @@ void LinePlace::fail(std::string_view member, const std::string& what) const {
   fail_at(place == std::string_view::npos ? 1 : place + 1, what);
 }
 
-std::int64_t LineMembers::number(std::string_view name, std::int64_t absent) const {
+const JsonValue* LineMembers::find(std::string_view name) const {
   const JsonValue* const value = object_.member(name);
+  return value == nullptr || value->kind == Kind::kNull ? nullptr : value;
+}
+
+std::int64_t LineMembers::number(std::string_view name, std::int64_t absent) const {
+  const JsonValue* const value = find(name);
   if (value == nullptr && absent != kRequired) return absent;
   const auto number = value == nullptr ? std::nullopt : value->whole_number();
   if (!number.has_value()) {
@@ -33,7 +38,7 @@ std::int64_t LineMembers::number(std::string_view name, std::int64_t absent) con
 }
 
 std::string LineMembers::text(std::string_view name) const {
-  const JsonValue* const value = object_.member(name);
+  const JsonValue* const value = find(name);
   if (value == nullptr) return "";
   if (value->kind != Kind::kString)
     place_.fail(name, fmt::format("expected \"{}\" with a text", name));
@@ -41,7 +46,7 @@ std::string LineMembers::text(std::string_view name) const {
 }
 
 bool LineMembers::flag(std::string_view name) const {
-  const JsonValue* const value = object_.member(name);
+  const JsonValue* const value = find(name);
   if (value == nullptr) return false;
   if (value->kind != Kind::kBool) {
     place_.fail(name, fmt::format("expected \"{}\" with true or false", name));
@@ -51,7 +56,7 @@ bool LineMembers::flag(std::string_view name) const {
 
 const std::vector<JsonValue>& LineMembers::list(std::string_view name) const {
   static const std::vector<JsonValue> none;
-  const JsonValue* const value = object_.member(name);
+  const JsonValue* const value = find(name);
   if (value != nullptr && value->kind != Kind::kArray) {
     place_.fail(name, fmt::format("expected \"{}\" with a list", name));
   }
