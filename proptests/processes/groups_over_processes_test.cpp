@@ -256,6 +256,27 @@ TEST(GroupsOverProcesses, ReplicasMakeVariablesAfterGroups) {
   EXPECT_THAT(sums, ElementsAre(100, 109, 109, 109, 100, 100));
 }
 
+// The other processes would not count the variable: later variables would have other numbers.
+TEST(GroupsOverProcesses, MakeNoVariableWithinAProcess) {
+  testing::asserts("SEM-288");
+  std::vector<std::string> texts(3);
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const int rank = host.group().rank();
+    const ReplicaGroups groups = strategy.groups({{3, 5}});
+    const auto run = [&] {
+      strategy.run([&](ReplicaContext& replica) {
+        if (groups.group_of(replica.replica_id()) < 0) return;
+        replica.in(groups).merge_call([](CrossReplicaContext& cross) {
+          (void)cross.strategy().mirrored_variable(1, {.name = "w"}, kLeft);
+        });
+      });
+    };
+    texts[static_cast<std::size_t>(rank)] =
+        rank == 2 ? text_of_error<UnsupportedError>(run) : text_of_error<PeerFailedError>(run);
+  });
+  EXPECT_THAT(texts, Each(HasSubstr("making a variable in a merge of group {3, 5}")));
+}
+
 // Every process has the same report, about the replicas of `about` alone.
 void expect_reports(const std::vector<std::string>& texts, const std::vector<int>& about,
                     const std::vector<std::string>& parts) {

@@ -271,7 +271,11 @@ void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves,
       info.created);
 }
 
+// In a merge within a process of several, the other processes would not count the variable.
 void number_variable(StrategyCore& core, VariableInfo& info) {
+  if (core.members().is_alone() != core.all_members().is_alone()) [[unlikely]] {
+    core.require_change("making a variable", info.created);
+  }
   info.number = core.next_variable();
   if (info.name.empty()) info.name = "variable " + std::to_string(info.number);
 }
