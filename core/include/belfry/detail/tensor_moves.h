@@ -13,8 +13,10 @@
 #include "belfry/shape.h"
 #include "belfry/tensor.h"
 
+#include <exception>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace belfry::detail {
@@ -64,14 +66,22 @@ class TensorMoves {
       });
     }
   }
-  /// Order: enqueued on communication streams, after the work that made the tensors and before
-  /// later work with them; the host does not block. Throws: DeviceError.
+  /// An exception of the work between the calls of `add`: `run` throws it, and tells the others.
+  void fail(std::exception_ptr thrown) { failure_ = std::move(thrown); }
+  /// Order: by the communicator of the processes, enqueued on communication streams, after the work
+  /// that made the tensors and before later work with them. Without a communicator, an exchange of
+  /// parts (SEM-220): blocks the host until all processes have called.
+  /// Throws: DeviceError; exceptions of `fail` and `add`; without a communicator, PeerFailedError
+  /// in the other processes.
   void run(CallSite site);
 
  private:
+  void add_transfers(AnyTensor& tensor, int from, const std::vector<int>& receivers);
+
   StrategyCore& core_;
   bool on_devices_;
   std::vector<Transfer> transfers_;
+  std::exception_ptr failure_;
 };
 
 /// The components of all processes, for a gather along `axis`. Tensors of other processes come to
@@ -85,9 +95,12 @@ PerReplica<T> components_to_gather(StrategyCore& core, const char* what, const P
   if (!on_devices) return all;
   gather_components(core, all, axis, 0, site);  // The checks.
   TensorMoves moves(core, true);
-  std::vector<int> ids;
-  for (int i = 0; i < all.present().count(); ++i) ids.push_back(all.present().id(i));
-  for (const int from : ids) moves.add_all(all[from], from, ids);
+  std::vector<int> receivers;  // Of every process, also where no replica takes part.
+  for (int id = 0; id < core.size(); ++id) receivers.push_back(id);
+  for (int i = 0; i < all.present().count(); ++i) {
+    const int from = all.present().id(i);
+    moves.add_all(all[from], from, receivers);
+  }
   moves.run(site);
   return all;
 }

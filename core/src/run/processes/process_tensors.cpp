@@ -30,6 +30,9 @@ namespace {
 
 // The transport of parts between the memories of processes (SEM-220).
 constexpr const char* kParts = "parts";
+// The transport of tensors that move between the memories of processes (SEM-285).
+constexpr const char* kMoves = "moves";
+
 bool is_visible(const AnyTensor& tensor) {
   return dynamic_cast<HostVisibleDevice*>(&device_of(tensor.placement())) != nullptr;
 }
@@ -73,6 +76,7 @@ std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>
 
 // Whether the processes, which have the same transport, can reduce through it.
 bool join_by(StrategyCore& core, const std::string& transport, CallSite site) {
+  if (transport == kMoves) return true;
   if (transport != kParts && transport != kHeld) return join_processes(core, site);
   if (core.reductions().exchanges_parts()) return true;
   GroupMembers& processes = group_members(core);
@@ -232,9 +236,17 @@ SentValues exchange_to_reduce(StrategyCore& core, const char* what, CallSite sit
 
 SentValues exchange_to_move(StrategyCore& core, const char* what, CallSite site,
                             const std::vector<const AnyTensor*>& tensors, Write write) {
-  const ProcessLinks* const links = may_stay(core, tensors) ? process_links(core) : nullptr;
-  const std::string transport = links == nullptr ? std::string() : std::string(links->transport());
-  return exchange_by(transport, {core, what, site, write});
+  std::string transport;
+  const bool has_devices = core.own().count() > 0;
+  if (has_devices && may_stay(core, tensors)) {
+    const ProcessLinks* const links = process_links(core);
+    if (links != nullptr) {
+      transport = links->transport();
+    } else if (group_members(core).parts() != nullptr) {
+      transport = kMoves;
+    }
+  }
+  return exchange_by(std::move(transport), {core, what, site, write});
 }
 
 }  // namespace belfry::detail

@@ -123,7 +123,11 @@ void bring_parts(const Exchange& exchange, std::vector<CutTensor>& tensors) {
       const int to = exchange.members.id(position);
       if (own.has(tensor.from) == own.has(to)) continue;
       if (own.has(tensor.from)) {
-        moves.add(tensor.part(position, exchange.site), tensor.from, {to});
+        try {
+          moves.add(tensor.part(position, exchange.site), tensor.from, {to});
+        } catch (...) {
+          moves.fail(std::current_exception());
+        }
         continue;
       }
       const Shape shape = part_shape(tensor.whole.shape(), tensor.cuts, position);
