@@ -113,6 +113,23 @@ TEST(Moves, BringWhatAProcessNeedsOnce) {
               ElementsAre(6, 12));
 }
 
+// 100 + 100 + 100 is no int8_t: the check reads the elements of all processes.
+TEST(Moves, OfSumsThatLeaveTheirTypeAreErrorsInEveryProcess) {
+  testing::asserts("SEM-157", "SEM-285");
+  run_processes(2, [](ProcessGroup& group) {
+    sim::Backend backend{{.devices = group.rank() + 1}};
+    MultiWorkerMirroredStrategy strategy{backend, group, {.report_overflow = true}};
+    const auto sum = [](ReplicaContext& replica, std::int8_t term) {
+      const auto own = Tensor<std::int8_t>::full({3}, term);
+      return replica.reduce_scatter(ReduceOp::kSum, own, Axis(0)).to_host();
+    };
+    EXPECT_THROW(strategy.run([&](ReplicaContext& replica) { return sum(replica, 100); }),
+                 InvalidArgumentError);
+    const auto sums = strategy.run([&](ReplicaContext& replica) { return sum(replica, 40); });
+    EXPECT_THAT(sums, ::testing::Each(ElementsAre(120)));
+  });
+}
+
 // Row 2 of a table of 2 rows has no value: the elements of the replica `odd` cannot be read.
 TEST(Moves, OfATensorThatCannotBeComputedFailInEveryProcess) {
   testing::asserts("SEM-285", "SEM-154");

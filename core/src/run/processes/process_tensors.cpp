@@ -238,7 +238,7 @@ SentValues exchange_to_move(StrategyCore& core, const char* what, CallSite site,
                             const std::vector<const AnyTensor*>& tensors, Write write) {
   std::string transport;
   const bool has_devices = core.own().count() > 0;
-  if (has_devices && may_stay(core, tensors)) {
+  if (has_devices && !core.reports_overflow() && may_stay(core, tensors)) {
     const ProcessLinks* const links = process_links(core);
     if (links != nullptr) {
       transport = links->transport();
