@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::testing::gpu_exchanges {
@@ -149,6 +150,32 @@ TEST(GpuExchanges, ReduceScatterStaysOnTheDevices) {
   };
   EXPECT_THAT(traffic_of(by_row, {.order = ReductionOrder::kReplicaOrder}),
               ElementsAre(Traffic{6}, Traffic{3}));
+}
+
+// Replica r sends 10 r + i to replica i; the terms of replica r are r, and the sum of 5 is 10.
+TEST(GpuExchanges, ServeDevicesThatShareAGpu) {
+  testing::asserts("SEM-285");
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    const sim::SimulatedDriver machine({.gpus = 4, .seed = seed});
+    on_gpu_processes({.gpus = {{0, 1, 0}, {2}, {3}}}, [&](GpuProcess& process) {
+      process.strategy.run([](ReplicaContext& replica) {
+        const auto id = static_cast<float>(replica.replica_id());
+        std::vector<Row> parts;
+        for (int to = 0; to < 5; ++to) {
+          parts.push_back(Row::full({to}, 10 * id + static_cast<float>(to)));
+        }
+        const std::vector<Row> got = replica.all_to_all(std::move(parts));
+        for (std::size_t from = 0; from < 5; ++from) {
+          EXPECT_EQ(got[from].to_host(), std::vector<float>(static_cast<std::size_t>(id),
+                                                            10 * static_cast<float>(from) + id));
+        }
+        const Row sum = replica.reduce_scatter(ReduceOp::kSum, Row::full({7}, id), Axis(0));
+        EXPECT_THAT(sum.to_host(), Each(10));
+        EXPECT_THAT(replica.broadcast(Row::full({2}, id), 3).to_host(), Each(3));
+      });
+    });
+    EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  }
 }
 
 // Replica 1 takes no part; all others exchange on their devices.
