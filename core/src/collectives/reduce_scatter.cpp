@@ -22,6 +22,10 @@ Communicator* StrategyReductions::native_communicator(DType dtype, const Partici
   if (is_of_processes) {
     if (is_native() && present.is_all()) communicator = process_communicator_.get();
   } else {
+    // Replicas of other processes have no devices here.
+    for (int i = 0; i < present.count(); ++i) {
+      if (!own_.has(present.id(i))) return nullptr;
+    }
     ReplicaDevices& devices = algorithm_ == nullptr ? joined_by(present) : devices_;
     if (devices.size() == present.count()) communicator = devices.communicator();
   }
