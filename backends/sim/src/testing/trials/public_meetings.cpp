@@ -7,7 +7,6 @@
 #include "testing/trials/public_state.h"
 
 #include <exception>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,23 +15,13 @@ namespace belfry::sim::testing {
 
 using Kind = PublicStep::Kind;
 
-namespace {
-
-ReduceOp operator_of(const PublicStep& step) {
-  constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin};
-  return kOps[step.a % std::size(kOps)];
-}
-
-}  // namespace
-
 void PublicState::take_together(ReplicaContext& replica, const PublicStep& step) {
-  const auto id = static_cast<std::size_t>(replica.replica_id());
+  if (step.kind >= Kind::kAllGather || step.kind == Kind::kAllReduce) {
+    return step.kind == Kind::kSharded ? change_rows(replica, step) : exchange(replica, step);
+  }
   switch (step.kind) {
-    case Kind::kAllReduce:
-      own_[id] = replica.all_reduce(operator_of(step), own(replica));
-      return;
     case Kind::kAssignAdd:
-      replica.assign_add(total_, slots_[id]);
+      replica.assign_add(total_, slots_[static_cast<std::size_t>(replica.replica_id())]);
       return;
     case Kind::kMakeVariable:
     case Kind::kMakeLocal:

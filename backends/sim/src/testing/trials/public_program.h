@@ -27,6 +27,14 @@ struct PublicProgram {
 
   /// Draws a program of this many positions, for 2 to `most_replicas` replicas.
   static PublicProgram draw(std::uint64_t seed, std::size_t positions, int most_replicas);
+  /// Draws a private program whose merges are exchanges, most of them.
+  static PublicProgram draw_exchanges(std::uint64_t seed);
+
+  /// The replicas of the step that meet `replica`, ascending. Four replicas are a mesh of 2 x 2,
+  /// N others of N x 1; axis 1 is the first.
+  std::vector<int> meeting(int replica, const PublicStep& step) const;
+  bool has(PublicStep::Kind kind) const;  ///< Whether a step is of this kind.
+  bool has_groups() const;                ///< Whether a step is of a group.
 };
 
 /// The strategy, and the steps of each replica, a line each.

@@ -57,7 +57,15 @@ PublicState::PublicState(const PublicProgram& program, Backend& backend, Strateg
       stream_(backend.device(0).create_stream()),
       raw_(view_of(backend.device(0).allocate(4, *stream_), DType::kFloat32)),
       total_(strategy.mirrored_variable([] { return 1.0; }, {.aggregation = Aggregation::kSum})),
-      local_(strategy.replica_local_variable(ReduceOp::kSum, [] { return 0.0; })) {
+      local_(strategy.replica_local_variable(ReduceOp::kSum, [] { return 0.0; })),
+      mesh_(strategy.mesh({{"x", program.replicas == 4 ? 2 : program.replicas},
+                           {"y", program.replicas == 4 ? 2 : 1}})) {
+  if (program.has(Kind::kSharded)) {
+    std::vector<float> rows;
+    for (int i = 0; i <= program.replicas; ++i) rows.push_back(static_cast<float>(i + 1));
+    const auto whole = [&] { return Tensor<float>::from({program.replicas + 1}, rows); };
+    rows_ = strategy.sharded_variable(whole, Axis(0));
+  }
   for (std::size_t i = 0; i < kShared; ++i) {
     const int place = static_cast<int>(i) % program.replicas;
     shared_.push_back(
@@ -198,6 +206,9 @@ std::vector<double> PublicState::values() {
   values.push_back(raw);
   values.push_back(strategy_.read(total_));
   values.push_back(strategy_.read(local_));
+  if (program_.has(Kind::kSharded)) {
+    for (const float row : strategy_.read(rows_).to_host()) values.push_back(row);
+  }
   return values;
 }
 

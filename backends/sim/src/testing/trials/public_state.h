@@ -40,6 +40,8 @@ class PublicState {
   void run_nested(PublicStep::Kind kind);
   void merge(ReplicaContext& replica, const PublicStep& step);
   void make_variable(ReplicaContext& replica, const PublicStep& step);
+  void exchange(ReplicaContext& replica, const PublicStep& step);
+  void change_rows(ReplicaContext& replica, const PublicStep& step);
 
   const PublicProgram& program_;
   Strategy& strategy_;
@@ -51,6 +53,8 @@ class PublicState {
   BufferView raw_;
   MirroredVariable<double> total_;
   ReplicaLocalVariable<double> local_;
+  ReplicaMesh mesh_;
+  ShardedVariable<float> rows_;  // Row i begins as i + 1; a row more than replicas.
 };
 
 }  // namespace belfry::sim::testing

@@ -46,6 +46,14 @@ constexpr Row kRows[] = {
     {Kind::kMakeVariable, "make variable", true},
     {Kind::kMakeLocal, "make local", true},
     {Kind::kThrowInMerge, "throw in merge", true},
+    {Kind::kAllGather, "all-gather", true},
+    {Kind::kReduceScatter, "reduce-scatter", true},
+    {Kind::kAllToAll, "all-to-all", true},
+    {Kind::kBroadcast, "broadcast", true},
+    {Kind::kPermute, "permute", true},
+    {Kind::kScatterFrom, "scatter-from", true},
+    {Kind::kGatherTo, "gather-to", true},
+    {Kind::kSharded, "sharded", true},
 };
 
 constexpr bool is_complete() {
@@ -59,6 +67,11 @@ static_assert(is_complete());
 }  // namespace
 
 bool is_together(Kind kind) { return kind >= Kind::kAllReduce; }
+bool is_exchange(const PublicStep& step) { return step.kind >= Kind::kAllGather || step.axis > 0; }
+bool is_of_tensors(const PublicStep& step) {
+  if (step.kind == Kind::kAllReduce) return true;
+  return step.kind >= Kind::kAllGather && step.kind != Kind::kSharded && step.a == 1;
+}
 bool is_private(Kind kind) { return kRows[static_cast<std::size_t>(kind)].is_private; }
 bool is_rare(Kind kind) { return kind == Kind::kThrow || kind == Kind::kThrowInMerge; }
 
@@ -85,9 +98,20 @@ std::optional<HostTouch> touch_of(const PublicStep& step) {
   }
 }
 
+ReduceOp operator_of(const PublicStep& step) {
+  constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kMean,
+                               ReduceOp::kProd};
+  return kOps[(step.a + 2 * step.b + step.root) % std::size(kOps)];
+}
+
+std::string to_string(Kind kind) { return kRows[static_cast<std::size_t>(kind)].name; }
+
 std::string to_string(const PublicStep& step) {
-  return std::string(kRows[static_cast<std::size_t>(step.kind)].name) + ' ' +
-         std::to_string(step.a) + " (" + std::to_string(step.b) + ')';
+  std::string text =
+      to_string(step.kind) + ' ' + std::to_string(step.a) + " (" + std::to_string(step.b) + ')';
+  if (is_exchange(step)) text += " root " + std::to_string(step.root);
+  if (step.axis > 0) text += " axis " + std::to_string(step.axis);
+  return step.swaps ? text + " swapped" : text;
 }
 
 }  // namespace belfry::sim::testing

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/reductions/reduce_op.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,7 +11,8 @@
 
 namespace belfry::sim::testing {
 
-/// A step of a replica. `a` chooses a captured cell or a shared tensor, `b` is a number.
+/// A step of a replica. `a` chooses a captured cell or a shared tensor, or the numbers (0) or the
+/// tensor (1) of the replica in an exchange; `b` is a number.
 struct PublicStep {
   enum class Kind : std::uint8_t {
     // Of each replica alone.
@@ -43,12 +46,25 @@ struct PublicStep {
     kMakeVariable,  ///< The replicas make a mirrored variable.
     kMakeLocal,     ///< The replicas make a replica-local variable, and each changes its component.
     kThrowInMerge,  ///< A merge function throws.
+    // Exchanges of all replicas or of a group. The result goes to the own numbers or tensor.
+    kAllGather,      ///< Joins parts of other lengths.
+    kReduceScatter,  ///< Changes the own part of a reduction, and joins the parts.
+    kAllToAll,
+    kBroadcast,
+    kPermute,
+    kScatterFrom,
+    kGatherTo,
+    kSharded,  ///< Changes the own rows of a sharded variable, and joins the rows of all.
     kKinds,
   };
 
   Kind kind{};
   std::size_t a = 0;
   std::size_t b = 0;
+  // Of exchanges, and of kAllReduce:
+  std::size_t root = 0;  ///< A position among the replicas that meet, or a shift.
+  std::size_t axis = 0;  ///< All replicas (0), or those along an axis of a mesh (1, 2).
+  bool swaps = false;    ///< Whether parts, or the replicas of pairs, are in the other order.
 };
 
 /// An access of a step to host memory that all replicas capture.
@@ -64,6 +80,12 @@ constexpr std::size_t kShared = 2;
 
 /// Whether all replicas take the step together.
 bool is_together(PublicStep::Kind kind);
+/// Whether the step is an exchange, or a reduction of a group.
+bool is_exchange(const PublicStep& step);
+/// Whether an exchange or a reduction is of the own tensors, not of the own numbers.
+bool is_of_tensors(const PublicStep& step);
+/// The operator of a reduction.
+ReduceOp operator_of(const PublicStep& step);
 /// Whether programs of such steps alone have no race.
 bool is_private(PublicStep::Kind kind);
 /// Whether programs with the step are interesting in small numbers only.
@@ -71,6 +93,8 @@ bool is_rare(PublicStep::Kind kind);
 /// The captured host memory of a step; steps use at most one object.
 std::optional<HostTouch> touch_of(const PublicStep& step);
 
+/// `all-to-all`: the kind in words.
+std::string to_string(PublicStep::Kind kind);
 /// `write cell 1 (2)`: the step and its numbers.
 std::string to_string(const PublicStep& step);
 

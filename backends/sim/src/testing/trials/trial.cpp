@@ -6,6 +6,7 @@
 #include "explore/body_run.h"
 #include "explore/conditions.h"
 #include "testing/all_schedules.h"
+#include "testing/trials/program_oracle.h"
 
 #include <algorithm>
 #include <functional>
@@ -22,22 +23,19 @@ Options options_of(const TrialProgram& program, std::uint64_t seed) {
 
 // Whether replicas make variables: belfry then changes the strategy, a variable of watched code.
 bool makes_variables(const TrialProgram& program) {
-  return std::ranges::any_of(program.steps, [](const std::vector<PublicStep>& of_replica) {
-    return std::ranges::any_of(of_replica, [](const PublicStep& step) {
-      return step.kind == PublicStep::Kind::kMakeVariable ||
-             step.kind == PublicStep::Kind::kMakeLocal;
-    });
-  });
+  return program.replicas && (program.replicas->has(PublicStep::Kind::kMakeVariable) ||
+                              program.replicas->has(PublicStep::Kind::kMakeLocal));
 }
 
 class TrialRun {
  public:
   TrialRun(Trial& trial, const TrialPlan& plan)
-      : trial_(trial), plan_(plan), trace_(trial.program.steps) {}
+      : trial_(trial), plan_(plan), trace_(trial.program.steps()) {}
 
   void explore_twice() {
     const auto body = [&](Backend& backend) { return trial_.program.run(backend, nullptr); };
     trial_.verdicts.push_back(explore(observed(0), body));
+    if (plan_.mistakes) return;
     const bool refuted = trial_.verdicts[0].level() == VerdictLevel::kRefuted;
     if (refuted && trial_.program.seed % 4 != 0) return;
     trial_.verdicts.push_back(explore(observed(1), body));
@@ -63,6 +61,17 @@ class TrialRun {
     for (int i = 0; i < plan_.random; ++i) {
       try_schedule(trial_.program.seed + static_cast<std::uint64_t>(i), nullptr);
     }
+  }
+
+  void try_mistake() {
+    if (!trial_.program.replicas) return;
+    auto wrong = with_mistake(*trial_.program.replicas, trial_.program.seed);
+    if (!wrong) return;
+    Backend backend(options_of(trial_.program, trial_.program.seed));
+    ProgramOutcome outcome = testing::run(wrong->program, backend);
+    Verdict verdict = explore(
+        observed(0), [&](Backend& of_verdict) { return testing::run(wrong->program, of_verdict); });
+    trial_.wrong.emplace(WrongTrial{*std::move(wrong), std::move(verdict), std::move(outcome)});
   }
 
   // The program has few schedules: traces each, and judges each as observed one.
@@ -125,6 +134,25 @@ class TrialRun {
   OrderTrace trace_;
 };
 
+std::string fault_of_outcomes(const Trial& trial) {
+  if (!trial.expected) return "";
+  for (const auto& [outcome, token] : trial.outcomes) {
+    if (outcome != *trial.expected) {
+      return "the outcome is not " + detail::result_of<ProgramOutcome>(*trial.expected).text;
+    }
+  }
+  if (trial.has_groups() && trial.is_certified() && trial.expected->second.empty()) {
+    return "a program with groups is CERTIFIED";
+  }
+  if (!trial.wrong) return "";
+  const auto& [program, verdict, outcome] = *trial.wrong;
+  const bool is_as_expected =
+      program.expected ? outcome == *program.expected : !outcome.second.empty();
+  if (is_as_expected && outcome != *trial.expected) return "";
+  return program.mistake + " of " + program.verb + " has the outcome " +
+         detail::result_of<ProgramOutcome>(outcome).text + " of\n" + to_string(program.program);
+}
+
 // Whether two explorations say the same, from two observed schedules (SEM-225): the levels differ
 // only if the observed schedules themselves have two outcomes, and the further schedules have one.
 bool agree(const Trial& trial) {
@@ -141,9 +169,11 @@ bool agree(const Trial& trial) {
 
 Trial try_program(std::uint64_t seed, const TrialPlan& plan) {
   Trial trial{.program = draw_program(seed, plan.size)};
+  if (trial.program.replicas) trial.expected = predict(*trial.program.replicas);
   TrialRun run(trial, plan);
   run.explore_twice();
   run.try_schedules();
+  if (plan.mistakes) run.try_mistake();
   if (plan.traces && trial.all) {
     run.trace_all();
   } else {
@@ -160,13 +190,14 @@ std::string fault_of(const Trial& trial) {
       return "memory changed without a seen write";
     }
     // Their order alone keeps raw streams from a certificate.
-    if (verdict.level() == VerdictLevel::kSampled && trial.program.steps.empty()) {
+    if (verdict.level() == VerdictLevel::kSampled && !trial.program.replicas) {
       return "a program of raw streams is SAMPLED";
     }
     if (verdict.level() == VerdictLevel::kCertified && trial.diverges()) {
       return "a certificate is wrong: two schedules have two outcomes";
     }
   }
+  if (std::string fault = fault_of_outcomes(trial); !fault.empty()) return fault;
   if (!agree(trial)) {
     return "the level depends on the observed schedule: " + to_string(trial.verdicts.front()) +
            " and " + to_string(trial.verdicts.back());

@@ -5,9 +5,11 @@
 #include "belfry/sim/verdict.h"
 #include "testing/trials/program_outcome.h"
 #include "testing/trials/trial_program.h"
+#include "testing/trials/wrong_program.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,16 @@ struct TrialPlan {
   bool traces = false;
   /// Options::audit_watch of the observed schedules, unless replicas make variables.
   bool audits = false;
+  /// Whether a program with a mistake in an exchange is explored, in place of a second observed
+  /// schedule.
+  bool mistakes = false;
+};
+
+/// A program with a mistake in an exchange: its verdict, and the outcome of a schedule.
+struct WrongTrial {
+  WrongProgram program;
+  Verdict verdict;
+  ProgramOutcome outcome;
 };
 
 /// The results of a program's trial: the verdicts, and the outcomes of the schedules.
@@ -36,8 +48,11 @@ struct Trial {
   std::uint64_t certified = 0;  ///< Of these, the runs that meet all conditions.
   std::vector<std::string> ordered_races{};  ///< Races that every schedule orders.
   std::string reversed_pair{};               ///< Accesses that two schedules order differently.
+  std::optional<ProgramOutcome> expected{};  ///< By a second implementation; for private programs.
+  std::optional<WrongTrial> wrong{};
 
   bool is_certified() const { return verdicts.front().level() == VerdictLevel::kCertified; }
+  bool has_groups() const { return program.replicas && program.replicas->has_groups(); }
   bool diverges() const { return outcomes.size() > 1; }
 };
 

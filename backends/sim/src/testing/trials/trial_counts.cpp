@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testing/trials/trial_counts.h"
 
-#include <cstddef>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -38,6 +38,35 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
+void add(VerbCounts& counts, const Trial& trial) {
+  if (!trial.expected || !trial.expected->second.empty()) return;
+  std::set<std::string> verbs;
+  for (const PublicStep& step : trial.program.replicas->steps[0]) {
+    const bool counts_here = (step.axis > 0) == trial.program.replicas->has_groups();
+    if (is_exchange(step) && counts_here) verbs.insert(verb_of(step));
+  }
+  for (const std::string& verb : verbs) {
+    ++counts[verb].right;
+    counts[verb].certified += trial.is_certified() ? 1 : 0;
+  }
+  if (!trial.wrong) return;
+  const WrongTrial& wrong = *trial.wrong;
+  ++counts[wrong.program.verb].wrong;
+  const bool passes =
+      wrong.verdict.level() == VerdictLevel::kCertified && wrong.outcome == *trial.expected;
+  counts[wrong.program.verb].passed += passes ? 1 : 0;
+}
+
+std::string to_string(const VerbCounts& counts) {
+  std::string text;
+  for (const auto& [verb, count] : counts) {
+    text += verb + ": right " + std::to_string(count.right) + ", CERTIFIED of these " +
+            share(count.certified, count.right) + "; wrong " + std::to_string(count.wrong) +
+            ", CERTIFIED as right " + std::to_string(count.passed) + '\n';
+  }
+  return text;
+}
+
 void TrialCounts::add(const Trial& trial) {
   const VerdictLevel level = trial.verdicts.front().level();
   ++programs;
@@ -48,8 +77,9 @@ void TrialCounts::add(const Trial& trial) {
   diverging += trial.diverges() ? 1 : 0;
   missed += trial.diverges() && level != VerdictLevel::kRefuted ? 1 : 0;
   unequal += trial.verdicts.back().level() != level ? 1 : 0;
-  race_free += trial.program.is_private ? 1 : 0;
-  race_free_certified += trial.program.is_private && trial.is_certified() ? 1 : 0;
+  const bool is_race_free = trial.program.is_private && !trial.has_groups();
+  race_free += is_race_free ? 1 : 0;
+  race_free_certified += is_race_free && trial.is_certified() ? 1 : 0;
   enumerated += trial.all ? 1 : 0;
   enumerated_certified += trial.all && trial.is_certified() ? 1 : 0;
   schedules += trial.schedules;

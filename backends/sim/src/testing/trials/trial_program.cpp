@@ -18,9 +18,20 @@ ProgramOutcome run_raw(const RawProgram& program, Backend& backend) {
   return {{outcome.begin(), outcome.end()}, ""};
 }
 
+TrialProgram of(PublicProgram program, std::uint64_t seed) {
+  TrialProgram drawn{.seed = seed, .text = to_string(program), .devices = program.replicas};
+  drawn.is_private = program.is_private;
+  drawn.run = [program](Backend& backend, OrderTrace* trace) {
+    return testing::run(program, backend, trace);
+  };
+  drawn.replicas = std::move(program);
+  return drawn;
+}
+
 }  // namespace
 
 TrialProgram draw_program(std::uint64_t seed, TrialSize size) {
+  if (size == TrialSize::kExchanges) return of(PublicProgram::draw_exchanges(seed), seed);
   DrawnNumbers numbers(seed);
   const bool is_tiny = size == TrialSize::kTiny;
   const std::size_t steps = 1 + numbers.below(is_tiny ? 2 : 6);
@@ -35,14 +46,7 @@ TrialProgram draw_program(std::uint64_t seed, TrialSize size) {
   }
   PublicProgram program = PublicProgram::draw(seed, steps, is_tiny ? 3 : 4);
   if (program.is_private && numbers.one_in(2)) add_pair(program, numbers);
-  drawn.text = to_string(program);
-  drawn.devices = program.replicas;
-  drawn.is_private = program.is_private;
-  drawn.steps = program.steps;
-  drawn.run = [program](Backend& backend, OrderTrace* trace) {
-    return testing::run(program, backend, trace);
-  };
-  return drawn;
+  return of(std::move(program), seed);
 }
 
 }  // namespace belfry::sim::testing

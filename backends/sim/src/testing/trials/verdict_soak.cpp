@@ -8,6 +8,8 @@
 //   verdict_soak every COUNT        until every schedule of COUNT programs is tried
 //   verdict_soak racy COUNT         prints COUNT programs with races that never diverge
 //   verdict_soak uncertified COUNT  prints COUNT programs without a race and without a certificate
+//   verdict_soak verbs COUNT        COUNT programs of exchanges, and as many with a mistake; counts
+//                                   by verb
 //   verdict_soak show SEED [tiny]   prints a program and its verdict
 // Exit status: 0, 1 for a disproved verdict, 2 for wrong arguments.
 #include "testing/trials/trial.h"
@@ -29,6 +31,8 @@ namespace {
 constexpr std::uint64_t kSaved = 500;   // Programs between two states.
 constexpr std::uint64_t kJudged = 500;  // Shares of fewer programs say little.
 constexpr TrialPlan kAudited{.in_order = 0, .random = 0, .audits = true};
+constexpr TrialPlan kMistaken{
+    .size = TrialSize::kExchanges, .in_order = 4, .random = 12, .mistakes = true};
 constexpr TrialPlan kEvery{.size = TrialSize::kTiny, .in_order = 300, .random = 0, .traces = true};
 
 TrialCounts load(const std::string& path) {
@@ -74,13 +78,24 @@ int report(const TrialCounts& counts, bool holds, const std::string& shortfall) 
   return holds && shortfall.empty() ? 0 : 1;
 }
 
+int count_verbs(std::uint64_t programs) {
+  VerbCounts counts;
+  for (std::uint64_t seed = 1; seed <= programs; ++seed) {
+    const Trial trial = try_program(seed, kMistaken);
+    if (is_disproved(trial)) return 1;
+    add(counts, trial);
+  }
+  std::cout << to_string(counts);
+  return 0;
+}
+
 // Races whose orders have one outcome.
 bool is_harmless(const Trial& trial) {
   return trial.verdicts.front().level() == VerdictLevel::kRacy && !trial.diverges();
 }
 // Programs without a race by construction that have no certificate.
 bool is_uncertified(const Trial& trial) {
-  return trial.program.is_private && !trial.is_certified();
+  return trial.program.is_private && !trial.has_groups() && !trial.is_certified();
 }
 
 int print(std::uint64_t count, bool (*chosen)(const Trial&)) {
@@ -111,6 +126,7 @@ int main_with(const std::vector<std::string>& arguments) {
                             [&](const TrialCounts& now) { return now.enumerated >= number; });
     return report(counts, holds, "");
   }
+  if (command == "verbs") return count_verbs(number);
   if (command == "racy") return print(number, is_harmless);
   if (command == "uncertified") return print(number, is_uncertified);
   if (command != "show") throw std::invalid_argument("no command '" + command + "'");
@@ -126,10 +142,10 @@ int main(int count, char** arguments) {
   try {
     return belfry::sim::testing::main_with({arguments + 1, arguments + count});
   } catch (const std::exception& exception) {
-    std::cerr
-        << "verdict_soak: " << exception.what()
-        << "; usage: verdict_soak run|audit|every COUNT [STATE], racy|uncertified COUNT, show SEED "
-           "[tiny]\n";
+    std::cerr << "verdict_soak: " << exception.what()
+              << "; usage: verdict_soak run|audit|every COUNT [STATE], verbs|racy|uncertified "
+                 "COUNT, show SEED "
+                 "[tiny]\n";
     return 2;
   }
 }
