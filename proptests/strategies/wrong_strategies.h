@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -79,6 +81,34 @@ struct WrongMean final : Mistaken {
     Strategy::do_reduce(call);
     const auto replicas = static_cast<float>(call.parts.size());
     scale_host_means(call, replicas / (replicas + 1));
+  }
+};
+
+/// Adds up the factors of products.
+struct AddsFactors final : Mistaken {
+  using Mistaken::Mistaken;
+  void do_reduce(const ReduceCall& call) override {
+    const ReduceOp op = call.op == ReduceOp::kProd ? ReduceOp::kSum : call.op;
+    Strategy::do_reduce({op, call.parts, call.everywhere, call.present});
+  }
+};
+
+/// MAX of host floats by comparisons, which are false for NaN.
+struct DropsNan final : Mistaken {
+  using Mistaken::Mistaken;
+  void do_reduce(const ReduceCall& call) override {
+    for (const std::vector<LeafRef>& part : call.parts) {
+      for (const LeafRef& leaf : part) {
+        if (call.op != ReduceOp::kMax || leaf.tensor != nullptr || leaf.dtype != DType::kFloat32) {
+          continue;
+        }
+        auto* values = static_cast<float*>(leaf.data);
+        std::replace_if(
+            values, values + leaf.count, [](float x) { return std::isnan(x); },
+            std::numeric_limits<float>::lowest());
+      }
+    }
+    Strategy::do_reduce(call);
   }
 };
 

@@ -78,6 +78,9 @@ std::set<std::string> not_judged(const std::string& broken) {
 TEST(WrongStrategies, BreakTheContractOfTheirMistake) {
   expect_broken<ForgetfulReduce>("C-reduce", "sum of host rows of float32 gave replica 0 [");
   expect_broken<WrongMean>("C-reduce", "mean of host rows of float32 gave replica 0 [");
+  expect_broken<AddsFactors>("C-reduce", "prod of host rows of float32 gave replica 0 [");
+  expect_broken<AddsFactors>("C-local", "reading a replica-local prod gave [");
+  expect_broken<DropsNan>("C-reduce", "max of a NaN and numbers is no NaN");
   expect_broken<WrongMean>("C-upd", "after an assignment by mean is [");
   expect_broken<DropsOrder>("C-reduce", " gave replica 0 [");
   expect_broken<AlwaysReplicaOrder>("C-reduce", " gave replica 0 [");

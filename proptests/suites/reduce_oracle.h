@@ -51,18 +51,6 @@ T narrowed(Wide<T> value) {
   }
 }
 
-/// A factor of a product: `+` multiplies, so that the orders of sums give products (SEM-253).
-template <class W>
-struct Factor {
-  W value;
-
-  Factor& operator+=(const Factor& right) {
-    value *= right.value;
-    return *this;
-  }
-  friend Factor operator+(Factor left, const Factor& right) { return left += right; }
-};
-
 /// The largest or the smallest part: NaN if a part is NaN, and +0 above -0 (SEM-252).
 template <class T>
 T expected_extreme(bool is_max, const std::vector<T>& parts) {

@@ -12,6 +12,18 @@
 // The orders of SEM-32 and the trees of SEM-147, written from the rules and not from the library.
 namespace belfry::testing {
 
+/// A factor of a product: `+` multiplies, so that the orders of sums give products (SEM-253).
+template <class W>
+struct Factor {
+  W value;
+
+  Factor& operator+=(const Factor& right) {
+    value *= right.value;
+    return *this;
+  }
+  friend Factor operator+(Factor left, const Factor& right) { return left += right; }
+};
+
 /// The sum of `terms` in the order that `order` names; `chunk` is where a ring starts.
 template <class W>
 W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t chunk) {

@@ -62,6 +62,16 @@ void check_round(ContractFixture& fixture, const Shape& shape, const RowsOf<T>& 
            "a broadcast of a host value gave " + replica_text(id) + " another one");
   }
   demand(same_bits(source.to_host(), own), "a broadcast changed its source");
+  demand_nothing(strategy.run([&](ReplicaContext& replica) -> std::string {
+    const int id = replica.replica_id();
+    const Tensor<T> tensor = replica.broadcast(tensor_of(id), sources.of_all);
+    const bool is_right = same_bits(tensor.to_host(), wanted) &&
+                          lives_at(tensor, replica.placement()) &&
+                          same_bits(replica.broadcast(row(id), sources.of_all), wanted);
+    return is_right ? ""
+                    : "a broadcast in a replica" + of_type + " gave " + replica_text(id) +
+                          " another value";
+  }));
 }
 
 }  // namespace

@@ -161,6 +161,30 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
+/// The row of a replica for reductions by `op`, which have the same bits in every order.
+inline Row exact_row(ReduceOp op, std::uint64_t seed, int replica, std::size_t length) {
+  Row row = values_of<float>({Pattern::kSmallIntegers, seed}, replica, length);
+  if (op != ReduceOp::kProd) return row;
+  for (float& x : row) x = x < 0 ? -2.0F : 1.0F;
+  return row;
+}
+
+/// The reduction of such rows.
+inline Row reduced(ReduceOp op, const std::vector<Row>& rows) {
+  Row result = rows[0];
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    for (std::size_t r = 1; r < rows.size(); ++r) {
+      const float x = rows[r][i];
+      if (op == ReduceOp::kMax) result[i] = std::max(result[i], x);
+      if (op == ReduceOp::kMin) result[i] = std::min(result[i], x);
+      if (op == ReduceOp::kProd) result[i] *= x;
+      if (op == ReduceOp::kSum || op == ReduceOp::kMean) result[i] += x;
+    }
+    if (op == ReduceOp::kMean) result[i] /= static_cast<float>(rows.size());
+  }
+  return result;
+}
+
 /// How far each element may be from the wanted element; empty: the bits are equal.
 using Slack = std::vector<double>;
 
@@ -177,7 +201,8 @@ constexpr double spacing_of() {
 }
 
 /// The slack of a reduction of `rows`: the tolerance, and a rounding to T, times the magnitudes
-/// of the terms. Empty without a tolerance, and for integers.
+/// of the terms; of a product, what so many relative errors make of it. Empty without a tolerance,
+/// and for integers.
 template <class T>
 Slack slack_of(double tolerance, ReduceOp op, const std::vector<std::vector<T>>& rows) {
   if (tolerance == 0 || std::is_integral_v<T>) return {};
@@ -185,6 +210,15 @@ Slack slack_of(double tolerance, ReduceOp op, const std::vector<std::vector<T>>&
   constexpr double kSmallest = std::is_same_v<T, Float16> ? 0x1p-24 : 0;
   const double divisor = op == ReduceOp::kMean ? static_cast<double>(rows.size()) : 1;
   Slack slack(rows.front().size(), kSmallest);
+  if (op == ReduceOp::kProd) {
+    const double error = tolerance + spacing_of<T>();
+    for (std::size_t i = 0; i < slack.size(); ++i) {
+      double product = 1;
+      for (const std::vector<T>& row : rows) product *= std::abs(static_cast<double>(row[i]));
+      slack[i] += product * (std::pow(1 + error, static_cast<double>(rows.size())) - 1);
+    }
+    return slack;
+  }
   for (const std::vector<T>& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const double magnitude = std::abs(static_cast<double>(row[i]));

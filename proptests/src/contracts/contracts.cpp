@@ -34,7 +34,7 @@ const std::vector<ContractEntry>& contract_entries() {
         "what is meant for a replica reaches it, and what it returns comes back",
         {"C-reduce"}},
        &check_input},
-      {{"C-bcast", "a broadcast puts the bits of its source on every replica", {"C-run"}},
+      {{"C-bcast", "a broadcast puts the bits of its source on every replica", {"C-merge"}},
        &check_broadcast,
        "replicas on other devices than the source"},
       {{"C-init",

@@ -6,10 +6,31 @@
 #include "contracts/element_rows.h"
 #include "suites/sum_in_order.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <ostream>
 
 namespace belfry::testing {
 namespace {
+
+/// The result for an element; `chunk` is where a ring starts.
+template <class T>
+T folded(ReduceOp op, const std::vector<T>& parts, ReductionOrder order, std::size_t chunk) {
+  using W = Wide<T>;
+  if (op == ReduceOp::kMax) return *std::ranges::max_element(parts);
+  if (op == ReduceOp::kMin) return *std::ranges::min_element(parts);
+  if (op == ReduceOp::kProd) {
+    std::vector<Factor<W>> factors;
+    for (const T part : parts) factors.push_back({static_cast<W>(part)});
+    return static_cast<T>(sum_in_order(factors, order, chunk).value);
+  }
+  std::vector<W> terms;
+  for (const T part : parts) terms.push_back(static_cast<W>(part));
+  W sum = sum_in_order(terms, order, chunk);
+  if (op == ReduceOp::kMean) sum /= static_cast<W>(parts.size());
+  return static_cast<T>(sum);
+}
 
 template <class T>
 std::vector<T> folded(ReduceOp op, const RowsOf<T>& rows, ReductionOrder order) {
@@ -18,11 +39,9 @@ std::vector<T> folded(ReduceOp op, const RowsOf<T>& rows, ReductionOrder order) 
   const std::size_t chunk = (length + replicas - 1) / replicas;
   std::vector<T> reduced;
   for (std::size_t i = 0; i < length; ++i) {
-    std::vector<Wide<T>> terms;
-    for (const std::vector<T>& row : rows) terms.push_back(static_cast<Wide<T>>(row[i]));
-    Wide<T> sum = sum_in_order(terms, order, i / chunk);
-    if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(replicas);
-    reduced.push_back(static_cast<T>(sum));
+    std::vector<T> parts;
+    for (const std::vector<T>& row : rows) parts.push_back(row[i]);
+    reduced.push_back(folded(op, parts, order, i / chunk));
   }
   return reduced;
 }
@@ -102,17 +121,44 @@ Pattern pattern_for(const AskedOrder& asked, int replicas) {
   return fits ? Pattern::kSmallIntegers : Pattern::kOnes;
 }
 
+constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kMin,
+                             ReduceOp::kProd};
+
+/// Products of these are the same in every order.
+template <class T>
+RowsOf<T> powers_of_two(RowsOf<T> rows) {
+  for (std::vector<T>& row : rows) {
+    for (T& x : row) x = static_cast<T>(x < T() ? -2.0F : 1.0F);
+  }
+  return rows;
+}
+
 template <class T>
 void check_type(Strategy& strategy, const AskedOrder& asked, const Shape& shape, std::uint64_t seed,
                 double tolerance) {
   const int replicas = strategy.num_replicas();
   const auto rows = rows_of<T>({pattern_for<T>(asked, replicas), seed}, replicas, shape);
   const auto order = asked.order.value_or(ReductionOrder::kReplicaOrder);
-  std::vector<ReduceOp> ops = {ReduceOp::kSum};
-  if (!std::is_integral_v<T>) ops.push_back(ReduceOp::kMean);
-  for (ReduceOp op : ops) {
+  for (const ReduceOp op : kOps) {
+    if (op == ReduceOp::kMean && std::is_integral_v<T>) continue;
+    const bool is_product = op == ReduceOp::kProd && !asked.order && !std::is_integral_v<T>;
+    const RowsOf<T> own = is_product ? powers_of_two(rows) : rows;
     demand_nothing(strategy.run(
-        Reduction<T>{op, shape, rows, folded(op, rows, order), slack_of(tolerance, op, rows)}));
+        Reduction<T>{op, shape, own, folded(op, own, order), slack_of(tolerance, op, own)}));
+  }
+}
+
+// Also where a comparison of numbers would drop the NaN.
+void check_nan(Strategy& strategy) {
+  for (const ReduceOp op : {ReduceOp::kMax, ReduceOp::kMin}) {
+    demand_nothing(strategy.run([op](ReplicaContext& replica) -> std::string {
+      constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+      const float own = replica.replica_id() == 0 ? kNan : 1.0F;
+      const float on_host = replica.all_reduce(op, own);
+      const Row on_device = replica.all_reduce(op, tensor_of({own})).to_host();
+      const bool spreads = std::isnan(on_host) && std::isnan(on_device[0]);
+      return spreads ? "" : to_string(op) + " of a NaN and numbers is no NaN";
+    }));
   }
 }
 
@@ -183,6 +229,7 @@ void check_reduce(const ContractSubject& subject) {
   };
   for_each_type<FloatingTypes>(check);
   for_each_type<IntegerTypes>(check);
+  check_nan(strategy);
   check_nests(strategy, nest, seed, subject.tolerance() == 0);
   for_each_type<IntegerTypes>([&]<class T>(T) { check_integer_mean<T>(strategy); });
 }

@@ -23,22 +23,23 @@ struct Locals {
         host(strategy.replica_local_variable(op, Row(kLength), {.name = "host"})),
         device(strategy.replica_local_variable(
             op, [] { return Tensor<float>::full({kLength}, 0.0F); }, {.name = "device"})) {
-    std::vector<Row> rows;
-    for (int id = 0; id < strategy.num_replicas(); ++id) rows.push_back(own(id));
-    slack = slack_of(tolerance, op, rows);
+    slack = slack_of(tolerance, op, rows());
     // A restored total is reduced, restored, and reduced again.
     for (double& one : slack) one *= 3;
   }
 
-  Row own(int id) const { return values_of<float>({Pattern::kSmallIntegers, seed}, id, kLength); }
+  Row own(int id) const { return exact_row(op, seed, id, kLength); }
+  std::vector<Row> rows() const {
+    std::vector<Row> rows;
+    for (int id = 0; id < strategy.num_replicas(); ++id) rows.push_back(own(id));
+    return rows;
+  }
   // The expected result of a read.
-  Row reduced() const {
-    Row sum(kLength);
-    for (int id = 0; id < strategy.num_replicas(); ++id) {
-      const Row row = own(id);
-      for (std::size_t i = 0; i < kLength; ++i) sum[i] += row[i];
-    }
-    return op == ReduceOp::kMean ? divided(sum) : sum;
+  Row read() const { return reduced(op, rows()); }
+  // Component `id` after a restore of `total` that gives a sum to the first component.
+  Row restored(int id, const Row& total) const {
+    if (id == 0 || (op != ReduceOp::kSum && op != ReduceOp::kProd)) return total;
+    return Row(kLength, op == ReduceOp::kProd ? 1.0F : 0.0F);
   }
   Row divided(Row row) const {
     for (float& one : row) one /= static_cast<float>(strategy.num_replicas());
@@ -92,7 +93,7 @@ void demand_components(const Locals& locals, const F& wanted, const std::string&
 }
 
 void demand_reading(const Locals& locals, const char* when) {
-  const Row wanted = locals.reduced();
+  const Row wanted = locals.read();
   for (const Row& got :
        {locals.strategy.read(locals.host), locals.strategy.read(locals.device).to_host()}) {
     demand(is_close(got, wanted, locals.slack), "reading " + locals.name() + " gave " +
@@ -101,14 +102,15 @@ void demand_reading(const Locals& locals, const char* when) {
   }
 }
 
-// Saving is reading; restoring splits a sum and gives anything else to all (SEM-55, SEM-56).
+// Saving is reading; restoring splits a sum, gives a product to the first, and anything else to all
+// (SEM-55, SEM-56, SEM-254).
 void check_file(const Locals& locals) {
   Checkpoint checkpoint(locals.strategy);
   checkpoint.add(locals.host).add(locals.device);
   const TensorFile file = checkpoint.contents();
   const auto own = [&](int id) { return locals.own(id); };
   demand_components(locals, own, "after it was saved");
-  const Row saved = locals.reduced();
+  const Row saved = locals.read();
   for (const char* name : {"host", "device"}) {
     Row got(kLength);
     const auto& bytes = file.tensors.at(name).bytes;
@@ -119,12 +121,11 @@ void check_file(const Locals& locals) {
   const bool is_sum = locals.op == ReduceOp::kSum;
   checkpoint.restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
   demand_components(
-      locals, [&](int) { return is_sum ? locals.divided(saved) : saved; }, "restored by division",
-      locals.slack);
+      locals, [&](int id) { return is_sum ? locals.divided(saved) : locals.restored(id, saved); },
+      "restored by division", locals.slack);
   checkpoint.restore(file);
   demand_components(
-      locals, [&](int id) { return is_sum && id > 0 ? Row(kLength) : saved; }, "restored",
-      locals.slack);
+      locals, [&](int id) { return locals.restored(id, saved); }, "restored", locals.slack);
 }
 
 // An update outside the replicas changes each component separately: the components differ
@@ -153,7 +154,8 @@ void check_replica_local(const ContractSubject& subject) {
   const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
   ContractFixture fixture(subject, setting);
-  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+  for (const ReduceOp op :
+       {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd}) {
     const Locals locals(fixture.strategy(), op, seed, subject.tolerance());
     const auto own = [&](int id) { return locals.own(id); };
     write(locals);
@@ -162,7 +164,7 @@ void check_replica_local(const ContractSubject& subject) {
     demand_components(locals, own, "after it was read");
     check_update_of_each(locals);
     check_file(locals);
-    if (op == ReduceOp::kSum) demand_reading(locals, "after it was restored");
+    if (op != ReduceOp::kMean) demand_reading(locals, "after it was restored");
   }
 }
 

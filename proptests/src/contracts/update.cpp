@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace belfry::testing {
@@ -98,7 +99,7 @@ void check_initial_values(const ContractSubject& subject) {
 
 namespace {
 
-enum class Change { kUpdate, kWithMirrored, kWithVariable, kAssignSum, kAssignMean, kThrows };
+enum class Change { kUpdate, kWithMirrored, kWithVariable, kAssignSum, kAssignByOp, kThrows };
 constexpr int kNumChanges = 6;
 
 // The variables of one case, and the row that all components of `w` must hold.
@@ -108,21 +109,27 @@ struct Updated {
         host(strategy.mirrored_variable(random_row(seed, 0))),
         by_sum(strategy.mirrored_variable([&] { return tensor_of(random_row(seed, 0)); },
                                           {.aggregation = Aggregation::kSum})),
-        by_mean(
-            strategy.mirrored_variable(random_row(seed, 0), {.aggregation = Aggregation::kMean})),
+        op(drawn_op(seed)),
+        by_op(strategy.mirrored_variable(random_row(seed, 0), {.aggregation = aggregation_of(op)})),
         row(random_row(seed, 0)),
         sum_row(row),
-        mean_row(row) {}
+        op_row(row) {}
+
+  static ReduceOp drawn_op(std::uint64_t seed) {
+    constexpr ReduceOp kOps[] = {ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd};
+    return kOps[seed % 4];
+  }
 
   MirroredVariable<Tensor<float>> w;
   MirroredVariable<Row> host;
   MirroredVariable<Tensor<float>> by_sum;
-  MirroredVariable<Row> by_mean;
+  ReduceOp op;
+  MirroredVariable<Row> by_op;
   Row row;
   Row sum_row;
-  Row mean_row;
+  Row op_row;
   Slack sum_slack{};
-  Slack mean_slack{};
+  Slack op_slack{};
 };
 
 Row plus(Row a, const Row& b) {
@@ -212,27 +219,22 @@ void add_slack(Slack& slack, const Slack& more, const Row& row) {
 
 void assign(Strategy& strategy, Updated& all, Change change, std::uint64_t seed, double tolerance) {
   const int replicas = strategy.num_replicas();
-  // Small integers: sums are exact in every order.
-  const auto brought = [&](int id) {
-    return values_of<float>({Pattern::kSmallIntegers, seed}, id, all.row.size());
-  };
+  const ReduceOp op = change == Change::kAssignSum ? ReduceOp::kSum : all.op;
+  const auto brought = [&](int id) { return exact_row(op, seed, id, all.row.size()); };
   std::vector<Row> rows;
   for (int id = 0; id < replicas; ++id) rows.push_back(brought(id));
-  Row sum = rows[0];
-  for (int id = 1; id < replicas; ++id) sum = plus(sum, rows[static_cast<std::size_t>(id)]);
+  const Slack slack = slack_of(tolerance, op, rows);
   if (change == Change::kAssignSum) {
     strategy.run([&](ReplicaContext& replica) {
       replica.assign_add(all.by_sum, tensor_of(brought(replica.replica_id())));
     });
-    all.sum_row = plus(all.sum_row, sum);
-    add_slack(all.sum_slack, slack_of(tolerance, ReduceOp::kSum, rows), all.sum_row);
+    all.sum_row = plus(all.sum_row, reduced(op, rows));
+    add_slack(all.sum_slack, slack, all.sum_row);
   } else {
-    strategy.run([&](ReplicaContext& replica) {
-      replica.assign(all.by_mean, brought(replica.replica_id()));
-    });
-    for (float& one : sum) one /= static_cast<float>(replicas);
-    all.mean_row = sum;
-    all.mean_slack = slack_of(tolerance, ReduceOp::kMean, rows);
+    strategy.run(
+        [&](ReplicaContext& replica) { replica.assign(all.by_op, brought(replica.replica_id())); });
+    all.op_row = reduced(op, rows);
+    all.op_slack = slack;
   }
 }
 
@@ -249,7 +251,7 @@ void check_update(const ContractSubject& subject) {
   Updated all(strategy, seed);
   for (std::size_t step = 0; step < changes.size(); ++step) {
     const auto change = static_cast<Change>(changes[step]);
-    if (change == Change::kAssignSum || change == Change::kAssignMean) {
+    if (change == Change::kAssignSum || change == Change::kAssignByOp) {
       assign(strategy, all, change, seed + step, subject.tolerance());
     } else {
       update(strategy, all, change, random_row(seed, static_cast<int>(step) + 1));
@@ -257,8 +259,8 @@ void check_update(const ContractSubject& subject) {
     const char* when = change == Change::kThrows ? "after an update that threw" : "after an update";
     demand_value(strategy, all.w, all.row, when);
     demand_value(strategy, all.by_sum, all.sum_row, "after an assignment by sum", all.sum_slack);
-    demand_value(strategy, all.by_mean, all.mean_row, "after an assignment by mean",
-                 all.mean_slack);
+    const std::string by_op = "after an assignment by " + to_string(all.op);
+    demand_value(strategy, all.by_op, all.op_row, by_op.c_str(), all.op_slack);
     demand(same_bits(strategy.read(all.w).to_host(), all.row), "read gave another value");
   }
 }
