@@ -217,6 +217,7 @@ cmake --build --preset test --target verdict_soak
 build/test/bin/verdict_soak run "$BELFRY_CAMPAIGN_PROGRAMS"
 build/test/bin/verdict_soak every "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
 build/test/bin/verdict_soak audit "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
+build/test/bin/verdict_soak verbs "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
 """
 
 # The table has the verdicts of these cases.

@@ -173,8 +173,9 @@ Trial try_program(std::uint64_t seed, const TrialPlan& plan) {
   TrialRun run(trial, plan);
   run.explore_twice();
   run.try_schedules();
-  if (plan.mistakes) run.try_mistake();
-  if (plan.traces && trial.all) {
+  if (plan.mistakes) {
+    run.try_mistake();
+  } else if (plan.traces && trial.all) {
     run.trace_all();
   } else {
     run.judge(seed + 2, nullptr);

@@ -25,7 +25,7 @@ struct TrialPlan {
   /// Options::audit_watch of the observed schedules, unless replicas make variables.
   bool audits = false;
   /// Whether a program with a mistake in an exchange is explored, in place of a second observed
-  /// schedule.
+  /// schedule and of judged runs.
   bool mistakes = false;
 };
 
