@@ -37,8 +37,9 @@ class ProgramOracle {
       for (std::size_t id = 0; id < count_; ++id) {
         if (is_present(id) && !stopped_[id]) take(id, program_.steps[id][i]);
       }
-      if (!is_together(program_.steps[0][i].kind)) continue;
-      if (has_thrown()) break;
+      const Kind kind = program_.steps[0][i].kind;
+      if (!is_together(kind)) continue;
+      if (has_thrown() && !is_made(kind)) break;
       meet(i);
     }
     if (has_thrown()) end_ = "thrown by a replica";
@@ -47,6 +48,12 @@ class ProgramOracle {
 
  private:
   bool has_thrown() const { return std::ranges::count(stopped_, true) > 0; }
+  // The first replica that takes part makes a variable, and the others wait for this one alone
+  // (SEM-48).
+  bool is_made(Kind kind) const {
+    const std::size_t first = program_.masked == 0 ? 1 : 0;
+    return (kind == Kind::kMakeVariable || kind == Kind::kMakeLocal) && !stopped_[first];
+  }
   bool is_present(std::size_t id) const { return static_cast<int>(id) != program_.masked; }
 
   Floats& own(std::size_t id) {
@@ -137,7 +144,7 @@ class ProgramOracle {
     const double of_tensors =
         tensors.empty() ? 0 : static_cast<double>(folded(ReduceOp::kMean, tensors)[0]);
     for (std::size_t id = 0; id < count_; ++id) {
-      if (!is_present(id)) continue;
+      if (!is_present(id) || stopped_[id]) continue;
       if (step.kind == Kind::kMakeVariable) change_own(id, [](float x) { return x + 7; });
       if (step.kind == Kind::kMakeLocal) slots_[id] += 2 + slots_[id];
       if (step.kind == Kind::kMergeOwn) slots_[id] += weighted;
