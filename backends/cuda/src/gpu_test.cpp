@@ -14,6 +14,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,7 +85,7 @@ TEST(NcclOnOneGpu, CommunicatorsCanBeMadeAgain) {
 // NCCL reports the error later, while making the communicators.
 TEST(NcclOnOneGpu, TwoRanksAreRefused) {
   try {
-    const NcclCommunicators two({0, 0}, std::chrono::seconds(30));
+    const NcclCommunicators two({0, 0}, std::chrono::seconds(30), std::nullopt);
     FAIL() << "NCCL takes one rank for each GPU";
   } catch (const DeviceError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDeviceLost);
