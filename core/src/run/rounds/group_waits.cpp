@@ -145,6 +145,7 @@ std::vector<Participants> ready_groups(const RunFacts& run, const Participants& 
     const MergeRequest* const request = waits_in(run, id);
     if (request == nullptr || request->group == nullptr || !is_within(*request->group, own))
       continue;
+    // Usually all replicas take part, and the lowest member alone copies the members.
     if (run.present.is_all() && request->group->id(0) != id) continue;
     if (first_missing(run, id) >= 0) continue;
     Participants members = members_of(*request, run.present);

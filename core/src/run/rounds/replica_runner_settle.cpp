@@ -173,11 +173,15 @@ bool ReplicaRunner::merge_ready_groups() noexcept {
 }
 
 bool ReplicaRunner::merge_group(const Participants& members) {
-  std::vector<int> ids;
-  for (int i = 0; i < members.count(); ++i) {
-    if (core().own().has(members.id(i))) ids.push_back(members.id(i));
+  std::optional<Participants> part;
+  if (!is_within(members, core().own())) {
+    std::vector<int> ids;
+    for (int i = 0; i < members.count(); ++i) {
+      if (core().own().has(members.id(i))) ids.push_back(members.id(i));
+    }
+    part.emplace(core().own(), std::move(ids));
   }
-  const Participants here(core().own(), std::move(ids));
+  const Participants& here = part ? *part : members;
   if (max_steps_ != 0) count_steps(static_cast<std::uint64_t>(here.count()));
   if (has_failed()) return false;
   const GroupScope scope(core(), cross_current_, members);
