@@ -33,7 +33,7 @@ void scatter_in_little_memory(const StrategyOptions& options) {
 // Without a named order, the communicator scatters. In tree order, kernels need the rows of all
 // replicas on the device of the owner.
 TEST(ExchangeMemory, IsATensorAndItsPart) {
-  testing::asserts("SEM-261");
+  ::belfry::testing::asserts("SEM-261");
   scatter_in_little_memory({});
   EXPECT_THROW(scatter_in_little_memory({.order = ReductionOrder::kTree}), DeviceError);
 }

@@ -31,7 +31,7 @@ class DistributedIterator : public DistributedDataset<B> {
   /// Throws: the errors of a loop, and InvalidArgumentError (kOutOfBounds) after the end of the
   /// data.
   PerReplica<B> get_next(CallSite site = CallSite::here()) {
-    if (at_ && !this->position()->is_restored()) {
+    if (at_ && !this->position()->now().is_restored) {
       ++*at_;
     } else {
       at_.emplace(this->begin());
