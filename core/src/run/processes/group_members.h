@@ -31,13 +31,13 @@ inline constexpr const char* kEndOfGroupMerge = "the end of a merge of a group";
 /// members in the process.
 enum class ListensTo : std::uint8_t { kRun, kGroupMerge };
 
-/// An exchange of a run, as heard by a process that listens.
+/// An exchange of a run, as heard by a listening process.
 struct HeardExchange {
   bool nobody_speaks = false;     ///< No process takes part.
   bool ends_transaction = false;  ///< The processes end their innermost transaction.
   ProcessMessage::Kind kind = ProcessMessage::Kind::kRound;
   std::string what{};
-  std::vector<Bytes> payloads{};  ///< By process; empty for processes that listen.
+  std::vector<Bytes> payloads{};  ///< By process; empty for listening processes.
 };
 
 /// The processes of a group as the members of the rounds of one strategy. In each exchange every
@@ -64,7 +64,7 @@ class GroupMembers final : public RoundMembers {
   /// exchanges if all replicas have returned, and if the round has failed. Throws: as agree.
   std::vector<Participants> agree_on_descriptions(const std::vector<Bytes>& descriptions);
   void listen(StrategyCore& core, CallSite site) override;
-  /// The next exchange to which this process listens. `answer` is for a message with a question.
+  /// The next exchange, heard by a listening process. `answer` is for a message with a question.
   /// Throws: as agree.
   HeardExchange hear(ListensTo to, const Bytes& answer, CallSite site);
 
@@ -103,7 +103,7 @@ class GroupMembers final : public RoundMembers {
   enum class State : std::uint8_t { kIdle, kRunning, kClosed };
 
   using Describe = FunctionRef<Bytes()>;
-  // The merges of groups, in this order in all processes. Returns whether replicas of this process
+  // The merges of groups, in the order of `groups` in all processes. Returns whether replicas here
   // go on, or the run has failed.
   bool merge_groups(const RunFacts& own, const std::vector<Participants>& groups, CallSite run);
   void listen_to_group_merge(CurrentContext& cross, CallSite site);
@@ -113,11 +113,11 @@ class GroupMembers final : public RoundMembers {
   // A round of a run: the payloads of all processes, in order of rank. `describe` gives the
   // replicas of this process, for the report of a mismatch.
   std::vector<Bytes> round(const Bytes& own, Describe describe);
-  // Begins round_message_ with a summary. The caller may append the values of the merge that
+  // Begins round_message_ with a summary. The caller may append the values of a merge that
   // follows equal summaries.
   void begin_round(std::span<const std::byte> summary);
   // Returns the payloads of all processes, without values; nothing for equal summaries. `fold` is
-  // for the values; null if this process needs all values.
+  // for the values; null if the process needs all values.
   std::vector<Bytes> finish_round(RoundState own, const ProcessGroup::Fold* fold,
                                   Describe describe);
   // Sends a message whose payload begins behind `head`.

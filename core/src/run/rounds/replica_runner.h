@@ -185,7 +185,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void merge_round(const Participants& present, int functions);
   bool merge_ready_groups() noexcept;
   bool merge_groups();
-  // The members in this process go on. False if the run has failed.
+  // The members in the process go on. False if the run has failed.
   bool merge_group(const Participants& members);
   // Whether a replica waits for replicas of other processes.
   bool waits_for_others();

@@ -42,7 +42,7 @@ class RoundSummary {
   /// an empty summary. What follows a summary is not read.
   static RoundState common_state(const std::vector<Bytes>& summaries);
   /// The descriptions that follow the summaries of processes in which a replica waits in a group,
-  /// with those of the processes that listen; nothing if another process takes part.
+  /// with those of listening processes; nothing if another process takes part.
   static std::vector<Bytes> descriptions(const std::vector<Bytes>& payloads,
                                          const ProcessTable& processes);
 
