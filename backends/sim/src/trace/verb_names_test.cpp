@@ -38,6 +38,7 @@ Words names_of(const std::string& kind, const std::string& agent,
   std::ifstream in(path);
   for (std::string text; std::getline(in, text);) {
     const belfry::detail::JsonValue line = belfry::detail::parse_json(text);
+    if (!line.has("step")) continue;  // An agent of the kind.
     if (line.text_of("kind") != kind || line.text_of("agent") != agent) continue;
     const std::string& op = line.text_of("op");
     names.push_back(line.text_of("name") + (op.empty() ? "" : " " + op));
