@@ -3,7 +3,6 @@
 
 // Verdicts over random programs in watched code: of the public face with captured variables and
 // shared handles, and of raw streams.
-#include "belfry/testing/asserts.h"
 #include "testing/trials/trial.h"
 #include "testing/trials/trial_counts.h"
 
@@ -61,7 +60,6 @@ TEST(Verdicts, HoldInEveryScheduleOfTinyPrograms) {
 // Right programs are certified for each verb, and no mistake in an exchange passes for right.
 // A program with groups has no certificate.
 TEST(Verdicts, CertifyExchangesThatAreRight) {
-  belfry::testing::asserts("SEM-276");
   const TrialPlan plan{.size = TrialSize::kExchanges, .in_order = 2, .random = 4, .mistakes = true};
   testing::VerbCounts counts;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
