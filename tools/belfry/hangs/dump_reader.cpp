@@ -83,8 +83,10 @@ State state_of(const LineMembers& members) {
   const std::string state = members.text("state");
   if (state == "completed") return State::kCompleted;
   if (state == "started") return State::kStarted;
-  if (state == "scheduled") return State::kScheduled;
-  members.place().fail("state", "expected scheduled, started or completed as state");
+  if (state != "scheduled") {
+    members.place().fail("state", "expected scheduled, started or completed as state");
+  }
+  return State::kScheduled;
 }
 
 HostState host_state_of(const LineMembers& ours) {
