@@ -5,6 +5,7 @@
 // processes: here on the simulated driver. Suites of exchange_props compare the values.
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
+#include "processes/counting_group.h"
 #include "processes/gpu_processes.h"
 
 #include <gmock/gmock.h>
@@ -23,17 +24,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-
-// Counts the bytes of a process that go to all others.
-class CountingGroup final : public ForwardingGroup {
- public:
-  using ForwardingGroup::ForwardingGroup;
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    sent += bytes.size();
-    return ForwardingGroup::gather(bytes);
-  }
-  std::size_t sent = 0;
-};
 
 // The traffic of a process in an exchange, in rows of 4 KiB.
 struct Traffic {

@@ -8,6 +8,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
+#include "processes/counting_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,17 +63,6 @@ TEST(GpuProcesses, AddTheTensorsOfAllReplicas) {
     }
   }
 }
-
-// Counts the sent bytes of a process.
-class CountingGroup final : public ForwardingGroup {
- public:
-  using ForwardingGroup::ForwardingGroup;
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    sent += bytes.size();
-    return ForwardingGroup::gather(bytes);
-  }
-  std::size_t sent = 0;
-};
 
 // The traffic of a sum of tensors of 256 KiB in a merge, after a first sum. The processes have two
 // GPUs and a single GPU.

@@ -9,7 +9,7 @@
 #include "belfry/replica_groups.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
-#include "processes/forwarding_group.h"
+#include "processes/counting_group.h"
 #include "processes/hosts.h"
 #include "processes/listeners.h"
 #include "suites/text_of_error.h"
@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -113,17 +112,6 @@ TEST(GroupsOverProcesses, HaveRoundsOfTheirOwn) {
   EXPECT_THAT(sums, ElementsAre(606, 615, 615, 606, 627, 627));
 }
 
-class CountingGroup final : public ForwardingGroup {
- public:
-  using ForwardingGroup::ForwardingGroup;
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    ++calls;
-    return ForwardingGroup::gather(bytes);
-  }
-
-  int calls = 0;
-};
-
 // The exchanges of a run with five merges of each group, without values.
 int exchanges_of(const Lists& lists) {
   int exchanges = 0;
@@ -132,14 +120,14 @@ int exchanges_of(const Lists& lists) {
     CountingGroup group(host.group());
     MultiWorkerMirroredStrategy strategy{host.backend(), group};
     const ReplicaGroups groups = strategy.groups(lists);
-    const int before = group.calls;
+    const int before = group.exchanges;
     strategy.run([&](ReplicaContext& replica) {
       if (groups.group_of(replica.replica_id()) < 0) return;
       for (int round = 0; round < 5; ++round) {
         replica.in(groups).merge_call([](CrossReplicaContext&) {});
       }
     });
-    exchanges = group.calls - before;
+    exchanges = group.exchanges - before;
   });
   return exchanges;
 }

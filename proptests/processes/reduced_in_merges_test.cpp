@@ -7,7 +7,7 @@
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/thread_group.h"
-#include "processes/forwarding_group.h"
+#include "processes/counting_group.h"
 #include "processes/two_processes.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,16 +23,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
-
-class CountingGroup final : public ForwardingGroup {
- public:
-  using ForwardingGroup::ForwardingGroup;
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    ++exchanges;
-    return ForwardingGroup::gather(bytes);
-  }
-  int exchanges = 0;
-};
 
 // The exchanges of a process in a run with one merge of `value`.
 template <class Value, class Merge>
