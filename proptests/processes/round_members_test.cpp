@@ -144,7 +144,7 @@ bool agree_at(CallSite site, RoundMembers& members) {
     states[replica].last_site = site;
     requests[replica] = &request;
   }
-  return members.agree({states, requests, present}, 1, kHere);
+  return members.agree({states, requests, present}, kHere);
 }
 
 TEST(RoundMembers, AgreeOnOneMerge) {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -80,15 +79,13 @@ class RoundMembers {
   // throw the same exception and exchange nothing, since the other processes have left the run.
   virtual void begin_run() {}
   virtual void end_run() {}
-  /// Agrees on round number `round` of a run, in which all replicas of this process have arrived at
-  /// a merge or have ended: whether the merge follows. One process agrees with itself on every
-  /// round. Order: blocks the host until all processes are in the round.
+  /// Agrees on a round, in which no replica of this process can go on: whether a merge of all
+  /// follows. Merges of groups over processes are executed before (SEM-288). One process agrees
+  /// with itself on every round. Order: blocks the host until all processes are in the round.
   /// Throws: MergeMismatchError in every process alike if the merges of two processes do not belong
   /// together, or if some replicas have ended and others wait; PeerFailedError if another process
   /// has failed; ProcessLostError.
-  virtual bool agree(const RunFacts& /*own*/, std::uint64_t /*round*/, CallSite /*run*/) {
-    return true;
-  }
+  virtual bool agree(const RunFacts& /*own*/, CallSite /*run*/) { return true; }
   /// The part of this process in a run in which none of its replicas takes part: joins every
   /// exchange, and gives the mirrored variables of this process their new values (SEM-212).
   /// Order: blocks the host until the replicas of all processes have ended.

@@ -152,7 +152,7 @@ void GroupMembers::require_equal(const std::vector<ProcessMessage>& all, const D
   }
 }
 
-bool GroupMembers::agree(const RunFacts& own, std::uint64_t /*round*/, CallSite run) {
+bool GroupMembers::agree(const RunFacts& own, CallSite run) {
   const auto describe = [&own] { return describe_round(own); };
   for (;;) {
     std::vector<Bytes> descriptions;

@@ -58,7 +58,7 @@ class GroupMembers final : public RoundMembers {
   /// The replicas of all processes have returned.
   void close() { state_ = State::kClosed; }
 
-  bool agree(const RunFacts& own, std::uint64_t round, CallSite run) override;
+  bool agree(const RunFacts& own, CallSite run) override;
   /// The outcome of a round, after the descriptions of all processes: the groups whose merges
   /// follow; without groups, a merge of all follows unless the exchanges are closed. Closes the
   /// exchanges if all replicas have returned, and if the round has failed. Throws: as agree.

@@ -123,7 +123,7 @@ bool ReplicaRunner::agree() {
                        .present = present_,
                        .cross = &cross_current_,
                        .merge_group = &merge_group_here};
-    return core().members().agree(own, rounds_ + 1, site_);
+    return core().members().agree(own, site_);
   } catch (...) {
     fail_with_members(std::current_exception());
     return false;
