@@ -144,6 +144,21 @@ PerReplica<T> received_components(StrategyCore& core, const char* what, const Pe
   return PerReplica<T>(std::move(all), std::move(present));
 }
 
+/// The value with the components of all processes: `exchange(write)` gives the messages.
+template <class T, class F>
+PerReplica<T> gather_components_by(StrategyCore& core, const char* what, const PerReplica<T>& value,
+                                   CallSite site, const F& exchange) {
+  std::optional<T> like;
+  const auto write = [&](ByteWriter& out, Elements elements) {
+    if (!like) like.emplace(like_components(value, what, site));
+    for (const int replica : send_present(out, core, value.present())) {
+      send_value(out, value[replica], elements);
+    }
+  };
+  SentValues sent = exchange(write);
+  return received_components(core, what, value, *like, sent, site);
+}
+
 /// The value with the components of the replicas of all processes. Each process gives the existing
 /// components of its own replicas. Tensors of other processes come to the first device of this
 /// process. Order: blocks the host until all processes have called, and until the tensors of this
@@ -158,17 +173,13 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
     throw_not_sent(what, site);
     return value;
   } else {
-    std::optional<T> like;
-    const auto write = [&](ByteWriter& out) {
-      like.emplace(like_components(value, what, site));
-      for (const int replica : send_present(out, core, value.present())) {
-        send_value(out, value[replica]);
-      }
-    };
-    SentValues sent;
-    sent.bytes = core.members().exchange(what, site, write);
-    for (const Bytes& bytes : sent.bytes) sent.messages.emplace_back(bytes);
-    return received_components(core, what, value, *like, sent, site);
+    return gather_components_by(core, what, value, site, [&](const auto& write) {
+      const auto write_elements = [&](ByteWriter& out) { write(out, Elements::kSent); };
+      SentValues sent;
+      sent.bytes = core.members().exchange(what, site, write_elements);
+      for (const Bytes& bytes : sent.bytes) sent.messages.emplace_back(bytes);
+      return sent;
+    });
   }
 }
 
@@ -233,16 +244,10 @@ PerReplica<T> gather_components_to_reduce(StrategyCore& core, const char* what,
   if constexpr (!is_sent<T>() || !has_tensor<T>()) {
     return gather_components_of_processes(core, what, value, site);
   } else {
-    std::optional<T> like;
-    const auto write = [&](ByteWriter& out, Elements elements) {
-      if (!like) like.emplace(like_components(value, what, site));
-      for (const int replica : send_present(out, core, value.present())) {
-        send_value(out, value[replica], elements);
-      }
-    };
     const auto tensors = may_stay ? tensors_to_join(core, value) : std::vector<const AnyTensor*>();
-    SentValues sent = exchange_to_reduce(core, what, site, tensors, write);
-    return received_components(core, what, value, *like, sent, site);
+    return gather_components_by(core, what, value, site, [&](const auto& write) {
+      return exchange_to_reduce(core, what, site, tensors, write);
+    });
   }
 }
 

@@ -14,7 +14,6 @@
 #include "belfry/tensor.h"
 
 #include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -30,16 +29,11 @@ PerReplica<T> gather_components_to_move(StrategyCore& core, const char* what,
   if constexpr (!is_sent<T>() || !lives_on_devices<T>()) {
     return gather_components_of_processes(core, what, value, site);
   } else {
-    std::optional<T> like;
-    const auto write = [&](ByteWriter& out, Elements elements) {
-      if (!like) like.emplace(like_components(value, what, site));
-      for (const int replica : send_present(out, core, value.present())) {
-        send_value(out, value[replica], elements);
-      }
-    };
-    SentValues sent = exchange_to_move(core, what, site, tensors_of(value), write);
-    on_devices = sent.on_devices;
-    return received_components(core, what, value, *like, sent, site);
+    return gather_components_by(core, what, value, site, [&](const auto& write) {
+      SentValues sent = exchange_to_move(core, what, site, tensors_of(value), write);
+      on_devices = sent.on_devices;
+      return sent;
+    });
   }
 }
 
